@@ -1,0 +1,1 @@
+"""The rules: events, states and decisions. Pure: no input or output, no clock, no randomness."""

@@ -1,0 +1,40 @@
+"""Commands: what is wished. A command is recorded with the events that it leads to.
+
+The record holds the command's arguments, so that it can be decided again later. An argument that
+stands in the event itself is a pointer, so that no payload is stored twice: `{"$event": "field"}`
+is that field of the event beside it, `{"$events": "field"}` the fields of all the command's
+events, in order; a field that the event doesn't have didn't matter. A command's thread stands in
+the name of its stream.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+def event_field(name: str) -> dict[str, str]:
+    """The pointer to a field of the event beside it."""
+    return {"$event": name}
+
+
+def event_fields(name: str) -> dict[str, str]:
+    """The pointer to a field of each of the command's events."""
+    return {"$events": name}
+
+
+def event_record(*names: str) -> dict[str, Any]:
+    """The record of arguments that all stand in the event, under the same names."""
+    return {name: event_field(name) for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What is wished of one thread. Subclasses set `NAME`, and add their arguments."""
+
+    NAME: ClassVar[str]
+    RECORD: ClassVar[dict[str, Any]] = {}  # the arguments, where all are pointers
+
+    thread_id: str
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments as they are recorded: JSON, with pointers."""
+        return self.RECORD

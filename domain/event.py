@@ -1,0 +1,77 @@
+"""Events: what happened, in a form that is stored for ever.
+
+An event is a frozen pydantic model with a stored name (`TOPIC`) and a schema version. Names and
+fields are the storage format: add, never change. An `Envelope` is an event with its place in a
+stream, as the `eventsourcing` library wants it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict
+
+from turnledger.domain.payload import decode
+
+Instant = AwareDatetime
+Metadata = dict[str, Any]
+
+
+class Event(BaseModel):
+    """What happened to one aggregate. Subclasses set `TOPIC`, and add their fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    TOPIC: ClassVar[str]
+    SCHEMA_VERSION: ClassVar[int] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A stored event that this release can't read: of a newer release, or damaged."""
+
+    topic: str
+    schema_version: int
+    text: str
+    reason: str
+
+
+class Envelope(NamedTuple):
+    """An event with its place: what the `eventsourcing` library calls a domain event.
+
+    Attributes:
+        originator_id: Its stream.
+        originator_version: Its version in the stream.
+        recorded_at: Microseconds since 1970, UTC: as it is stored.
+    """
+
+    originator_id: str
+    originator_version: int
+    event: Event | Unknown
+    recorded_at: int
+    metadata: Metadata
+
+
+class EventRegistry:
+    """Which stored name and schema version is which class.
+
+    Attributes:
+        writable: The classes whose events may be written.
+    """
+
+    def __init__(self, kinds: Iterable[type[Event]]) -> None:
+        """Take the event classes of all aggregates."""
+        self._kinds = {(kind.TOPIC, kind.SCHEMA_VERSION): kind for kind in kinds}
+        self.writable = frozenset(self._kinds.values())
+
+    def read(self, topic: str, schema_version: int, text: str) -> Event | Unknown:
+        """Read a stored event; one that can't be read comes back as `Unknown`, never lost."""
+        kind = self._kinds.get((topic, schema_version))
+        if kind is None:
+            reason = f"this release doesn't know {topic} version {schema_version}"
+            return Unknown(topic, schema_version, text, reason)
+        try:
+            return kind.model_validate(decode(text))
+        except (ValueError, RecursionError) as error:
+            reason = f"damaged: {str(error).splitlines()[0]}"
+            return Unknown(topic, schema_version, text, reason)

@@ -1,0 +1,78 @@
+"""Evidence: what an owner knew whose claim was lost.
+
+It has streams of its own, so that no version of what it is about moves. Invariant: one piece of
+evidence for each queued turn, owner, epoch and kind, and only for epochs that were given out.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from turnledger.domain.command import Command, event_record
+from turnledger.domain.event import Event
+
+CATEGORY = "evidence"
+STATE_FORM = 1
+
+
+def stream_id(target: str) -> str:
+    """The stream that holds the evidence about another stream."""
+    return f"{CATEGORY}:{target}"
+
+
+# --- Events: the storage format. Add, never change.
+
+
+class Evidence:
+    """The events, under the name of their aggregate."""
+
+    class Kept(Event):
+        """A result came from an owner whose claim was lost."""
+
+        TOPIC = "evidence.kept"
+        queued_turn_id: str
+        owner: str
+        epoch: int
+        kind: str
+        value: Any
+        altered: bool = False
+
+
+EVENTS: tuple[type[Event], ...] = (Evidence.Kept,)
+
+
+# --- Commands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep(Command):
+    """Keep what an owner reported whose claim was lost."""
+
+    NAME = "keep_evidence"
+    RECORD = event_record("queued_turn_id", "owner", "epoch", "kind", "value", "altered")
+    queued_turn_id: str
+    owner: str
+    epoch: int
+    kind: str
+    value: Any
+    altered: bool = False
+
+
+def decide(known: Iterable[tuple[str, int, str]], command: Keep) -> Sequence[Event]:
+    """The event that keeps it, unless the same was kept before.
+
+    Args:
+        known: Owner, epoch and kind of what is kept about this queued turn.
+        command: What to keep.
+    """
+    if (command.owner, command.epoch, command.kind) in set(known):
+        return ()
+    kept = Evidence.Kept(
+        queued_turn_id=command.queued_turn_id,
+        owner=command.owner,
+        epoch=command.epoch,
+        kind=command.kind,
+        value=command.value,
+        altered=command.altered,
+    )
+    return (kept,)

@@ -1,0 +1,66 @@
+"""Which threads have something to do: a claim to give out, or one that is over."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import bindparam, select, tuple_, union_all
+from sqlalchemy.sql.elements import ColumnElement
+
+from turnledger.domain import thread_queue
+from turnledger.infrastructure.schema import READY_LATER, READY_NOW, streams
+from turnledger.infrastructure.sqlite import DIALECT
+from turnledger.infrastructure.unit_of_work import UnitOfWork
+from turnledger.projections import queue_rows
+from turnledger.projections.plan import compiled
+from turnledger.projections.schema import to_microseconds
+
+_AFTER: tuple[Any, ...] = (bindparam("after_ready_at"), bindparam("after_stream_id"))
+_PREFIX = thread_queue.stream_id("")
+
+
+def _claimable(*where: ColumnElement[bool]) -> Any:
+    """Claimable threads, longest waiting head first, behind a key."""
+    place = (streams.c.ready_at, streams.c.stream_id)
+    found = select(*place).where(*where, tuple_(*place) > tuple_(*_AFTER))
+    return found.order_by(*place).limit(bindparam("limit"))
+
+
+def _claimable_threads() -> Any:
+    ready = _claimable(READY_NOW).subquery("ready")
+    later = _claimable(READY_LATER, streams.c.not_before <= bindparam("now")).subquery("later")
+    both = union_all(select(ready), select(later)).subquery("both")
+    place = (both.c.ready_at, both.c.stream_id)
+    return select(*place).order_by(*place).limit(bindparam("limit"))
+
+
+_CLAIMABLE = compiled(_claimable_threads(), DIALECT)
+_STALE = compiled(queue_rows.STALE, DIALECT)
+
+
+def claimable_threads(unit: UnitOfWork, page: int) -> Iterator[str]:
+    """The threads that would give out a claim, longest waiting head first, page by page."""
+    ready_at, stream_id = -1, ""
+    while True:
+        given = {
+            "after_ready_at": ready_at,
+            "after_stream_id": stream_id,
+            "now": unit.stored_now,
+            "limit": page,
+        }
+        found = unit.cursor.execute(_CLAIMABLE.sql, _CLAIMABLE.arguments(given)).fetchall()
+        yield from (stream_id.removeprefix(_PREFIX) for _, stream_id in found)
+        if len(found) < page:
+            return
+        ready_at, stream_id = found[-1]
+
+
+def stale_threads(unit: UnitOfWork, owner: str | None, after: str, page: int) -> list[str]:
+    """The threads whose claim is over, or is a given former owner's, behind a thread."""
+    given = {
+        "now": unit.stored_now,
+        "latest": to_microseconds(unit.now + unit.limits.max_lease),
+        "owner": owner,
+        "after": after,
+        "limit": page,
+    }
+    return [row[0] for row in unit.cursor.execute(_STALE.sql, _STALE.arguments(given))]

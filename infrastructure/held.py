@@ -1,0 +1,61 @@
+"""A thread's connection to the database."""
+
+import ctypes
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import sqlite3
+    import weakref
+
+
+PATIENCE_SECONDS = 5.0  # a thread that goes on using it closes it itself, at its end
+
+
+class Held:
+    """A thread's connection; closed when the thread ends, or with the store."""
+
+    __slots__ = ("__weakref__", "abandoned", "cursor", "driver", "lock", "owner", "proxy")
+
+    def __init__(self, proxy: Any) -> None:
+        """Take a connection of SQLAlchemy's."""
+        self.proxy = proxy
+        self.driver: sqlite3.Connection = proxy.driver_connection
+        self.cursor: sqlite3.Cursor = self.driver.cursor()
+        self.lock = threading.RLock()  # held while it is used, so that nobody closes it then
+        self.abandoned = False
+        self.owner: weakref.ref[object] | None = None  # of the transaction under way
+
+    def close(self) -> None:
+        """Close it, from whatever thread, once it isn't used."""
+        if self.lock.acquire(timeout=PATIENCE_SECONDS):
+            try:
+                self.proxy.close()
+            finally:
+                self.lock.release()
+
+    def abandon(self) -> None:
+        """Keep it open until the process ends.
+
+        Its file has lost its name to another one. On closing it, SQLite would remove the log of
+        that name: the other file's.
+        """
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.proxy))
+        self.abandoned = True
+
+    def __del__(self) -> None:
+        """Close it when its thread is gone."""
+        if not self.abandoned:
+            self.close()
+
+    @contextmanager
+    def without_waiting(self) -> Generator[None]:
+        """Refuse at once what another writer stands in the way of."""
+        (patience,) = self.cursor.execute("PRAGMA busy_timeout").fetchone()
+        self.cursor.execute("PRAGMA busy_timeout=0")
+        try:
+            yield
+        finally:
+            self.cursor.execute(f"PRAGMA busy_timeout={patience}")

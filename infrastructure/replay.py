@@ -1,0 +1,157 @@
+"""Replaying the log into memory: the same projections, on a database of its own.
+
+What comes out is what the read models and the head rows ought to be. A stream with an event that
+this release can't read is left out, and named.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sqlalchemy.schema import CreateTable
+
+from turnledger.domain import evidence, thread, thread_queue
+from turnledger.domain.event import Envelope, Unknown
+from turnledger.domain.payload import encode
+from turnledger.domain.thread_queue import ThreadQueue
+from turnledger.infrastructure import queue_repository as repository
+from turnledger.infrastructure.rows import Head, Row
+from turnledger.infrastructure.sqlite import DIALECT
+from turnledger.projections.plan import TABLES, plan_for, target
+
+_SETTLED = "SELECT 1 FROM settled_turns WHERE thread_id = ? AND queued_turn_id = ?"
+
+
+class Broken(NamedTuple):
+    """A rule that a history breaks."""
+
+    position: int
+    message: str
+
+
+class Replay:
+    """Folds events, in the order of their positions.
+
+    Attributes:
+        heads: What the head row of each stream ought to be.
+        broken: The rules that the history breaks.
+        unread: The streams that can't be replayed, with the reason.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._database = sqlite3.connect(":memory:", isolation_level=None)
+        for table in TABLES:
+            self._database.execute(str(CreateTable(table).compile(dialect=DIALECT)))
+        self._plan = plan_for(DIALECT)
+        self._queues: dict[str, thread_queue.State] = {}
+        self._appended: dict[str, int] = {}
+        self._lives: dict[str, thread.State] = {}
+        self._evidence: set[tuple[str, str, str, int, str]] = set()
+        self.heads: dict[str, Head] = {}
+        self.broken: list[Broken] = []
+        self.unread: dict[str, str] = {}
+
+    def add(self, position: int, envelope: Envelope, chained: bytes) -> None:
+        """Take the next event."""
+        stream_id, version, event, recorded_at, _ = envelope
+        if isinstance(event, Unknown):
+            self.unread.setdefault(stream_id, event.reason)
+            return
+        if stream_id in self.unread:
+            return
+        try:
+            head = self._folded(stream_id, event)
+            self._plan.run(self._database.execute, envelope)
+        except (ValueError, KeyError, sqlite3.Error) as error:
+            self.broken.append(Broken(position, f"{event.TOPIC}: {error}"))
+            self.unread[stream_id] = f"{event.TOPIC} can't follow what came before it"
+            return
+        self.heads[stream_id] = head._replace(
+            version=version, recorded_at=recorded_at, hash=chained
+        )
+        self._check(position, stream_id)
+
+    def rows(self, table: str, key: str) -> Iterator[Row]:
+        """A read model's rows, in the order of its key."""
+        yield from self._database.execute(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
+
+    def unread_threads(self) -> set[str]:
+        """The threads of the streams that can't be replayed."""
+        return {target(stream_id) for stream_id in self.unread}
+
+    def head(self, stream_id: str) -> Head:
+        """What a stream's head row ought to be."""
+        head = self.heads[stream_id]
+        state = self._queues.get(stream_id)
+        if state is None:
+            return head
+        life = self._lives.get(thread.stream_id(target(stream_id)), thread.State())
+        ready = repository.ready_columns(state._replace(lifecycle=life.lifecycle))
+        return head._replace(ready_at=ready[0], not_before=ready[1])
+
+    def close(self) -> None:
+        """Let the memory go."""
+        self._database.close()
+
+    def _folded(self, stream_id: str, event: Any) -> Head:
+        category = stream_id.partition(":")[0]
+        match category:
+            case thread_queue.CATEGORY:
+                state = self._queue(stream_id, event)
+                text = encode(state[: thread_queue.SCALARS])
+                return Head(stream_id, 0, state.epoch, thread_queue.STATE_FORM, text)
+            case thread.CATEGORY:
+                life = self._lives.get(stream_id, thread.State())
+                _must(life.lifecycle != "deleted", "a deleted thread is deleted for ever")
+                self._lives[stream_id] = life = thread.evolve(life, event)
+                text = encode({"lifecycle": life.lifecycle})
+                return Head(stream_id, 0, 0, thread.STATE_FORM, text)
+            case evidence.CATEGORY:
+                self._keep(stream_id, event)
+                return Head(stream_id, 0, 0, evidence.STATE_FORM)
+            case _:
+                msg = f"no aggregate has streams of the category {category!r}"
+                raise ValueError(msg)
+
+    def _queue(self, stream_id: str, event: Any) -> thread_queue.State:
+        life = self._lives.get(thread.stream_id(target(stream_id)), thread.State()).lifecycle
+        before = self._queues.get(stream_id, thread_queue.State())._replace(lifecycle=life)
+        _must_not(thread_queue.broken_rule(before, event))
+        if isinstance(event, ThreadQueue.Appended):
+            known = (target(stream_id), event.queued_turn_id)
+            settled = self._database.execute(_SETTLED, known).fetchone()
+            _must(settled is None, "a queued turn is appended once")
+            self._appended[stream_id] = self._appended.get(stream_id, 0) + 1
+        state = thread_queue.pruned(thread_queue.evolve(before, event))
+        self._queues[stream_id] = state
+        return state
+
+    def _keep(self, stream_id: str, event: Any) -> None:
+        queue = self._queues.get(stream_id.partition(":")[2], thread_queue.State())
+        piece = (stream_id, event.queued_turn_id, event.owner, event.epoch, event.kind)
+        _must(piece not in self._evidence, "the same evidence is kept once")
+        _must(0 < event.epoch <= queue.epoch, "evidence is of an epoch that was given out")
+        self._evidence.add(piece)
+
+    def _check(self, position: int, stream_id: str) -> None:
+        """The rules that hold of a queue, always."""
+        state = self._queues.get(stream_id)
+        if state is None:
+            return
+        flying = int(state.in_flight is not None)
+        known = state.visible + flying + state.acked + state.deleted
+        appended = self._appended.get(stream_id, 0)
+        if appended != known or state.visible < 0:
+            message = f"{appended} turns were appended, {known} are accounted for"
+            self.broken.append(Broken(position, message))
+
+
+def _must(holds: bool, rule: str) -> None:  # noqa: FBT001 - what holds, and its name
+    if not holds:
+        raise ValueError(rule)
+
+
+def _must_not(broken: str | None) -> None:
+    if broken is not None:
+        raise ValueError(broken)

@@ -1,0 +1,300 @@
+"""The store on SQLite: connections, transactions and checkpoints.
+
+Each thread has a connection of its own, made through SQLAlchemy's engine; hot statements run on
+the driver's cursor. Writers of one process queue for a fair lock, those of other processes for
+SQLite's own. SQLite's automatic checkpoints are off: before 3.51.3 a passive checkpoint that
+races a writer can corrupt a database, so ours run while we hold the write lock (ADR 4).
+"""
+
+import math
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import CLOCK_MONOTONIC, clock_gettime
+
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.pool import NullPool, StaticPool
+
+from turnledger.domain.errors import StoreError, StoreReadOnly, StoreReplaced, StoreUnavailable
+from turnledger.domain.settings import Settings
+from turnledger.infrastructure.failures import translated
+from turnledger.infrastructure.fair_lock import FairLock
+from turnledger.infrastructure.file_system import shared_file_system
+from turnledger.infrastructure.held import Held
+from turnledger.infrastructure.write_ahead_log import LARGEST_LOG_BYTES, WriteAheadLog
+
+FILE_CHECK_SECONDS = 0.5  # how often the path is looked at
+
+DIALECT = sqlite.dialect(paramstyle="qmark")
+
+
+class SqliteStore:
+    """A ledger's database file."""
+
+    def __init__(self, path: Path, settings: Settings, *, read_only: bool = False) -> None:
+        """Remember where it is; nothing is opened yet."""
+        self.path = path
+        self.url = f"sqlite:///{path}"
+        self.settings = settings
+        self.read_only = read_only
+        self._patience = settings.busy_timeout.total_seconds()
+        self._busy = int(self._patience * 1000)
+        self.shared = shared_file_system(path)
+        self.engine = create_engine("sqlite+pysqlite://", creator=self.connect, poolclass=NullPool)
+        self._file: tuple[int, int] | None = None
+        self._checked_at = self._looked_at = -math.inf  # by a writer, by a reader
+        self.log = WriteAheadLog(path, self)
+        self._closed = False
+        self._held: weakref.WeakSet[Held] = weakref.WeakSet()
+        self._inherited: list[Held] = []
+        self._begin()
+        _stores.add(self)
+
+    def _begin(self) -> None:
+        self._local = threading.local()
+        self.writer = FairLock()
+
+    def after_fork(self) -> None:
+        """In a child: use connections of its own, and never close its parent's."""
+        self._inherited.extend(self._held)
+        self._held = weakref.WeakSet()
+        self._begin()
+
+    # --- connections
+
+    def connect(self) -> sqlite3.Connection:
+        """A new connection, configured."""
+        mode = "ro" if self.read_only else "rwc"
+        uri = f"{self.path.as_uri()}?mode={mode}{self._immutable()}"
+        driver = sqlite3.connect(
+            uri, uri=True, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._configure(driver)
+        except BaseException:
+            driver.close()
+            raise
+        return driver
+
+    def _immutable(self) -> str:
+        """A ledger at rest on a medium that can't be written has no log to read beside it."""
+        log = Path(f"{self.path}-wal")
+        at_rest = self.read_only and not log.exists()
+        return "&immutable=1" if at_rest and not os.access(self.path.parent, os.W_OK) else ""
+
+    def _configure(self, driver: sqlite3.Connection) -> None:
+        wanted = [f"busy_timeout={self._busy}", "mmap_size=0", "trusted_schema=OFF"]
+        wanted += ["recursive_triggers=ON"]  # so that REPLACE can't delete an event
+        if self.read_only:
+            wanted += ["query_only=ON"]
+        elif self.shared:
+            wanted += ["synchronous=EXTRA", "journal_mode=DELETE"]
+        else:  # EXTRA before the switch to WAL: a crash in it would lose all
+            wanted += ["synchronous=EXTRA", "journal_mode=WAL"]
+            wanted += [f"synchronous={self.settings.synchronous}", "wal_autocheckpoint=0"]
+            wanted += [f"journal_size_limit={LARGEST_LOG_BYTES}"]
+        for pragma in wanted:
+            driver.execute(f"PRAGMA {pragma}")
+
+    def held(self) -> Held:
+        """This thread's connection."""
+        held: Held | None = getattr(self._local, "held", None)
+        return self._new_held() if held is None else held
+
+    def _new_held(self) -> Held:
+        if self._closed:
+            raise StoreError(self.url, "the ledger was closed")
+        with self._translating():
+            held = Held(self.engine.raw_connection())
+        self.check_file()  # it may have been opened on another file, and is forgotten then
+        self._local.held = held
+        self._held.add(held)
+        return held
+
+    @contextmanager
+    def core_connection(self) -> Generator[Connection]:
+        """This thread's connection as SQLAlchemy Core sees it; `writing` begins and commits."""
+        held = self.held()
+        engine = create_engine(
+            "sqlite+pysqlite://",
+            creator=lambda: held.driver,
+            poolclass=StaticPool,
+            pool_reset_on_return=None,
+            isolation_level="AUTOCOMMIT",
+        )
+        for name in ("do_commit", "do_rollback"):
+            setattr(engine.dialect, name, lambda _connection: None)
+        yield engine.connect()
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        self._closed = True
+        with suppress(StoreReplaced):
+            self.check_file()
+        for held in list(self._held):
+            held.close()
+        self._held.clear()
+        self._local = threading.local()
+        self.engine.dispose()
+
+    # --- transactions
+
+    def begin(self, owner: object) -> sqlite3.Cursor:
+        """Begin a transaction that holds the one write lock. `end` must follow.
+
+        Args:
+            owner: Lives as long as the transaction: what is left of a dead one's is rolled back.
+
+        Raises:
+            StoreError: The database says no.
+            StoreUnavailable: A command of this thread is under way, and a signal handler or a
+                clock gives another one: it would be in the middle of the first.
+        """
+        held = self.held()
+        if held.owner is not None and held.owner() is not None:
+            raise StoreUnavailable(self.url, "a command of this very thread is under way")
+        held.lock.acquire()
+        try:
+            if held.driver.in_transaction:  # a signal cut the end of the last one short
+                held.driver.rollback()
+            self._wait_for_turn()
+            held.cursor.execute("BEGIN IMMEDIATE")
+            held.owner = weakref.ref(owner)
+        except BaseException as error:
+            self._end(held, error)
+            raise
+        return held.cursor
+
+    def end(self, error: BaseException | None) -> None:
+        """Commit; or roll back, if something was raised, and say it in turnledger's words.
+
+        Raises:
+            StoreError: The database says no.
+        """
+        self._end(self.held(), error)
+
+    def _end(self, held: Held, error: BaseException | None) -> None:
+        held.owner = None
+        try:
+            if error is None:
+                held.cursor.execute("COMMIT")
+                self.log.committed(held)
+        except sqlite3.Error as failure:
+            raise translated(failure, self.url) from failure
+        finally:
+            try:
+                if held.driver.in_transaction:
+                    held.driver.rollback()
+            finally:
+                self.writer.release()
+                held.lock.release()
+        if isinstance(error, sqlite3.Error):
+            raise translated(error, self.url) from error
+
+    @contextmanager
+    def writing(self) -> Generator[sqlite3.Cursor]:
+        """A transaction from `begin` to `end`."""
+        owner = _Owner()
+        cursor = self.begin(owner)
+        try:
+            yield cursor
+        except BaseException as error:
+            self.end(error)
+            raise
+        self.end(None)
+
+    @contextmanager
+    def reading(
+        self, *, snapshot: bool = False, damaged: bool = False
+    ) -> Generator[sqlite3.Cursor]:
+        """A cursor for a query; inside a transaction of this thread, it reads what that wrote.
+
+        Args:
+            snapshot: Several queries see one state of the database.
+            damaged: Also text that isn't UTF-8 any more is read, with surrogates in it.
+        """
+        held = self.held()
+        with held.lock, self._translating():
+            inside = held.driver.in_transaction
+            now = clock_gettime(CLOCK_MONOTONIC)
+            if not inside and now - self._looked_at > FILE_CHECK_SECONDS:
+                self.check_file()
+                self._looked_at = now
+            try:
+                if damaged:
+                    held.driver.text_factory = _as_it_is
+                if snapshot and not inside:
+                    held.cursor.execute("BEGIN")
+                yield held.cursor
+            finally:
+                held.driver.text_factory = str
+                if held.driver.in_transaction and not inside:
+                    held.driver.rollback()
+
+    @contextmanager
+    def _translating(self) -> Generator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise translated(error, self.url) from error
+
+    def _wait_for_turn(self) -> None:
+        """Be this process's writer, on the file that is open.
+
+        Raises:
+            StoreReadOnly: It was opened read-only.
+            StoreUnavailable: Other threads didn't let go of the lock.
+            StoreReplaced: See `check_file`.
+        """
+        if self.read_only:
+            raise StoreReadOnly(self.url, "it was opened read-only")
+        if not self.writer.acquire(self._patience):
+            raise StoreUnavailable(self.url, "its other threads write without a break")
+        now = clock_gettime(CLOCK_MONOTONIC)
+        if now - self._checked_at > FILE_CHECK_SECONDS:
+            self.check_file()
+            self._checked_at = now
+
+    def check_file(self) -> None:
+        """Refuse to go on if the path leads to another file than the one that is open.
+
+        Raises:
+            StoreReplaced: It does.
+        """
+        try:
+            status = self.path.stat()
+            file = (status.st_dev, status.st_ino)
+        except OSError:
+            file = None
+        if self._file is None:
+            self._file = file
+        elif file != self._file:
+            self._checked_at = self._looked_at = -math.inf  # the next one is told as well
+            while self._held:
+                self._held.pop().abandon()
+            reason = "the file is gone" if file is None else "the path leads to another file now"
+            raise StoreReplaced(self.url, reason)
+
+
+class _Owner:
+    """Somebody who has a transaction."""
+
+
+def _as_it_is(stored: bytes) -> str:
+    return stored.decode(errors="surrogateescape")
+
+
+_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for store in list(_stores):
+        store.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

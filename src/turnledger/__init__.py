@@ -1,0 +1,80 @@
+"""turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
+
+from turnledger.doctor import Check
+from turnledger.domain.errors import (
+    ClaimLost,
+    IdempotencyConflict,
+    InvalidDuration,
+    InvalidIdentifier,
+    InvalidInput,
+    InvalidPayload,
+    InvalidTime,
+    InvalidTransition,
+    LedgerError,
+    OtherGeneration,
+    PayloadTooLarge,
+    QueuedTurnNotFound,
+    QueueFull,
+    Refusal,
+    ReorderMismatch,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreReplaced,
+    StoreTooNew,
+    StoreUnavailable,
+    ThreadArchived,
+    ThreadDeleted,
+    Unreadable,
+)
+from turnledger.domain.settings import Settings
+from turnledger.domain.thread_queue import Claim, Evidence, QueuedTurn
+from turnledger.ledger import Ledger, open, restore  # noqa: A004 - used as turnledger.open
+from turnledger.log import Cursor, RecordedEvent
+from turnledger.threads import ThreadDeletion, ThreadSummary
+from turnledger.verify import Finding, Verification
+from turnledger.why import Why
+
+__all__ = [
+    "Check",
+    "Claim",
+    "ClaimLost",
+    "Cursor",
+    "Evidence",
+    "Finding",
+    "IdempotencyConflict",
+    "InvalidDuration",
+    "InvalidIdentifier",
+    "InvalidInput",
+    "InvalidPayload",
+    "InvalidTime",
+    "InvalidTransition",
+    "Ledger",
+    "LedgerError",
+    "OtherGeneration",
+    "PayloadTooLarge",
+    "QueueFull",
+    "QueuedTurn",
+    "QueuedTurnNotFound",
+    "RecordedEvent",
+    "Refusal",
+    "ReorderMismatch",
+    "Settings",
+    "StoreDamaged",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreReplaced",
+    "StoreTooNew",
+    "StoreUnavailable",
+    "ThreadArchived",
+    "ThreadDeleted",
+    "ThreadDeletion",
+    "ThreadSummary",
+    "Unreadable",
+    "Verification",
+    "Why",
+    "open",
+    "restore",
+]

@@ -1,0 +1,66 @@
+"""The commands of the first level, put together."""
+
+import click
+
+from turnledger.cli import (
+    append_command,
+    audit_command,
+    backup_command,
+    claim_command,
+    demo_command,
+    dispatch_command,
+    log_command,
+    settling_command,
+    thread_command,
+    waiting_command,
+)
+from turnledger.cli.command import LedgerGroup
+from turnledger.cli.program import NAME, Program
+
+main = Program(
+    name=NAME,
+    help="A durable queue of work for AI agents, in one file.",
+    example='turnledger queue append chat-1 \'{"text": "hi"}\'\nturnledger queue list chat-1',
+    exits={0: "fine", 1: "a finding or a refusal"},
+)
+queue = LedgerGroup(name="queue", help="The queue of each thread: put work in, and do it.")
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow
+
+        try:
+            number = version(NAME)
+        except PackageNotFoundError:
+            number = "(not installed)"
+        click.echo(f"{NAME} {number}")
+        ctx.exit()
+
+
+main.params.append(
+    click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_version,
+        help="Show the version and exit.",
+    )
+)
+
+for module in (
+    append_command,
+    waiting_command,
+    claim_command,
+    dispatch_command,
+    settling_command,
+):
+    for command in module.COMMANDS:
+        queue.add_command(command)
+
+main.add_command(queue)
+main.add_command(thread_command.thread)
+for module in (audit_command, log_command, backup_command, demo_command):
+    for command in module.COMMANDS:
+        main.add_command(command)

@@ -1,0 +1,170 @@
+"""The door: `turnledger.open` and the ledger that it gives."""
+
+import math
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from turnledger.backup import backup
+from turnledger.backup import restore as restore_file
+from turnledger.doctor import Check, doctor
+from turnledger.domain.errors import InvalidDuration, InvalidPayload
+from turnledger.domain.settings import Settings
+from turnledger.infrastructure import changes
+from turnledger.infrastructure.backend import Acting, Backend, acting
+from turnledger.infrastructure.clock import Clock, checked, host_clock
+from turnledger.log import Log
+from turnledger.queue import Queue
+from turnledger.threads import Threads
+from turnledger.verify import Progress, Verification, verify
+from turnledger.why import Why, why
+
+
+class Ledger:
+    """An open ledger. A context manager; safe to share between threads.
+
+    Attributes:
+        queue: The queue of each thread.
+        threads: The life of each thread.
+        log: Every event, in the order of its position.
+        settings: What it was opened with.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        """Take what its services share; `turnledger.open` does."""
+        self._backend = backend
+        self.settings = backend.settings
+        self.queue = Queue(backend)
+        self.threads = Threads(backend)
+        self.log = Log(backend)
+
+    @property
+    def ledger_id(self) -> str:
+        """The ledger's own id, which it keeps for life."""
+        return self._backend.ledger_id
+
+    @property
+    def generation(self) -> str:
+        """Changes when the ledger is restored from a backup."""
+        return self._backend.generation
+
+    @contextmanager
+    def acting_as(
+        self,
+        actor: str | None = None,
+        correlation_id: str | None = None,
+        causation_id: str | None = None,
+    ) -> Generator[None]:
+        """Say for a block on whose behalf its commands are given; recorded with their events."""
+        names = {"actor": actor, "correlation_id": correlation_id, "causation_id": causation_id}
+        token = acting.set(Acting(**names))
+        try:
+            yield
+        finally:
+            acting.reset(token)
+
+    def why(self, thread_id: str) -> Why:
+        """Why a thread doesn't move: the reason, its causes, and what would unblock it."""
+        return why(self._backend, self.log, thread_id)
+
+    def wait_for_change(self, since: int, timeout: float | timedelta) -> int:
+        """Wait until something is committed behind a position, by whatever process.
+
+        Args:
+            since: The last position that the caller knows.
+            timeout: The longest wait, as seconds or a timedelta; 0 looks once.
+
+        Returns:
+            The last position; not greater than `since` if the time ran out.
+        """
+        if isinstance(timeout, timedelta):
+            timeout = timeout.total_seconds()
+        if not isinstance(timeout, int | float) or not 0 <= timeout < math.inf:
+            raise InvalidDuration("timeout", f"must be seconds from 0 on, not {timeout!r}")
+        return changes.wait_for_change(self._backend.store, since, float(timeout))
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Look whether the ledger is whole: events, chain, rules, read models against a replay.
+
+        Args:
+            progress: Is told how many events have been looked at, every so often.
+        """
+        return verify(self._backend, progress)
+
+    def doctor(self) -> tuple[Check, ...]:
+        """Look whether the place where the ledger lives is a safe one."""
+        return doctor(self._backend)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the ledger into a new file, with all that is committed; others may go on writing.
+
+        Raises:
+            InvalidPayload: There is a file of that name.
+        """
+        backup(self._backend.store, Path(path).absolute())
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        self._backend.store.close()
+
+    def __enter__(self) -> Self:
+        """The ledger itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def open(  # noqa: A001 - the door's name; used as turnledger.open
+    url_or_path: str | os.PathLike[str],
+    *,
+    clock: Clock | None = None,
+    settings: Settings | None = None,
+    read_only: bool = False,
+) -> Ledger:
+    """Open a ledger; make it if it isn't there.
+
+    Args:
+        url_or_path: A file, or sqlite:///FILE.
+        clock: Gives the time, as an aware datetime; default this machine's.
+        settings: Limits and durability.
+        read_only: Make and change nothing; works beside a writer, and on read-only media.
+
+    Raises:
+        StoreError: It can't be opened; the subclass says why.
+    """
+    chosen = host_clock if clock is None else checked(clock)
+    return Ledger(Backend(_path(url_or_path), chosen, settings or Settings(), read_only=read_only))
+
+
+def restore(backup_path: str | os.PathLike[str], ledger_path: str | os.PathLike[str]) -> None:
+    """Put a backup in the place of a ledger, as a new generation of it.
+
+    Claims and cursors of before are refused from then on; processes that have the old ledger open
+    get `StoreReplaced`.
+
+    Raises:
+        StoreError: A database says no.
+    """
+    restore_file(_path(backup_path), _path(ledger_path))
+
+
+def _path(url_or_path: str | os.PathLike[str]) -> Path:
+    text = os.fspath(url_or_path)
+    scheme, separator, rest = text.partition("://")
+    if separator and scheme != "sqlite":
+        raise InvalidPayload("url", f"has the scheme {scheme}; a path or sqlite:///FILE is known")
+    name = rest.removeprefix("/") if separator else text
+    if not name or "\0" in name:
+        raise InvalidPayload("url", "names no file")
+    return Path(name).absolute()

@@ -1,0 +1,115 @@
+"""What an owner knew whose claim was lost is kept as evidence, in a stream of its own."""
+
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from turnledger.domain import evidence, thread_queue
+from turnledger.domain.identifier import LARGEST
+from turnledger.domain.payload import decode
+from turnledger.domain.thread_queue import Claim, ThreadQueue
+from turnledger.infrastructure import queue_repository as repository
+from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.schema import events
+from turnledger.infrastructure.sqlite import DIALECT
+from turnledger.infrastructure.unit_of_work import UnitOfWork
+from turnledger.projections.plan import compiled
+from turnledger.projections.queue_rows import TurnRow, as_queued_turn
+
+_CLAIMS = compiled(
+    select(events.c.data)
+    .where(
+        events.c.stream_id == bindparam("stream_id"),
+        events.c.type == bindparam("type"),
+    )
+    .order_by(events.c.version.desc()),
+    DIALECT,
+)
+
+
+def keep_lost_result(
+    backend: Backend, claim: Claim, kind: str, value: Any, *, altered: bool = False
+) -> None:
+    """Keep a result whose claim is lost, if that claim was ever given out.
+
+    It has a transaction of its own, committed before the refusal goes on to the caller.
+    """
+    with backend.unit() as unit:
+        queued_turn_id = _claimed_turn(unit, claim)
+        if queued_turn_id is None:
+            return
+        command = evidence.Keep(
+            thread_id=claim.thread_id,
+            queued_turn_id=queued_turn_id,
+            owner=claim.owner,
+            epoch=claim.epoch,
+            kind=kind,
+            value=value,
+            altered=altered,
+        )
+        _keep(backend, unit, command)
+
+
+def keep_lost_dispatch(
+    backend: Backend, unit: UnitOfWork, thread_id: str, dispatch_id: str
+) -> None:
+    """Keep the report of a dispatch that was recovered; one that was acked needs none."""
+    row = unit.cursor.execute(repository.DISPATCH.sql, (thread_id, dispatch_id)).fetchone()
+    if row is None:
+        return
+    _, _, queued_turn_id, owner, epoch = row
+    stored = repository.turn_row(unit.cursor, thread_id, queued_turn_id)
+    if stored is None or _was_acked(backend, TurnRow(*stored), dispatch_id):
+        return
+    command = evidence.Keep(
+        thread_id=thread_id,
+        queued_turn_id=queued_turn_id,
+        owner=owner,
+        epoch=epoch,
+        kind="ack_dispatch",
+        value={"dispatch_id": dispatch_id},
+    )
+    _keep(backend, unit, command)
+
+
+def _claimed_turn(unit: UnitOfWork, claim: Claim) -> str | None:
+    """The queued turn for which a claim was given out, or None if it never was."""
+    given = (thread_queue.stream_id(claim.thread_id), ThreadQueue.Claimed.TOPIC)
+    for (data,) in unit.cursor.execute(_CLAIMS.sql, given):
+        claimed = _readable(data)
+        if claimed["epoch"] <= claim.epoch:
+            same = (claimed["epoch"], claimed["owner"]) == (claim.epoch, claim.owner)
+            return str(claimed["queued_turn_id"]) if same else None
+    return None
+
+
+def _readable(data: object) -> dict[str, Any]:
+    """A claimed event's fields; of a damaged one, nothing that fits a claim."""
+    try:
+        fields = decode(str(data))
+        return {"epoch": int(fields["epoch"]), **fields}
+    except (ValueError, TypeError, KeyError):
+        return {"epoch": LARGEST}
+
+
+def _was_acked(backend: Backend, turn: TurnRow, dispatch_id: str) -> bool:
+    """Whether the last event of a turn is the ack of a dispatch, and not a decision on it."""
+    stream_id, version = thread_queue.stream_id(turn.thread_id), turn.version
+    found = backend.application.envelopes(stream_id, after=version - 1, until=version)
+    event = next(found).event
+    return isinstance(event, ThreadQueue.Acked) and event.dispatch_id == dispatch_id
+
+
+def _turn(unit: UnitOfWork, thread_id: str, queued_turn_id: str) -> thread_queue.QueuedTurn:
+    return as_queued_turn(repository.turn_row(unit.cursor, thread_id, queued_turn_id))
+
+
+def _keep(backend: Backend, unit: UnitOfWork, command: evidence.Keep) -> None:
+    kept = _turn(unit, command.thread_id, command.queued_turn_id).evidence
+    known = [(one.owner, one.epoch, one.kind) for one in kept]
+    decided = evidence.decide(known, command)
+    if decided:
+        target = thread_queue.stream_id(command.thread_id)
+        head = unit.head(evidence.stream_id(target))
+        after = head._replace(form=evidence.STATE_FORM)
+        unit.save(head, after, decided, command, backend.origin(), unit.context(head))

@@ -1,0 +1,242 @@
+"""`ledger.verify`: is the ledger whole?
+
+Positions and versions without gaps, the hash chain, the rules that always hold, and every read
+model and head row equal, row by row, to a replay of the events. Nothing is called, nothing changed.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Table
+
+from turnledger.infrastructure.application import REGISTRY
+from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.mapper import NO_HASH, LedgerMapper
+from turnledger.infrastructure.replay import Replay
+from turnledger.infrastructure.rows import Row, as_notification
+from turnledger.infrastructure.schema import TABLES, events, streams
+
+_PAGE = 2_000
+_EVENTS = "SELECT * FROM events WHERE position > ? ORDER BY position LIMIT ?"
+
+_FORM = list(streams.columns).index(streams.c.form)
+_MAPPER = LedgerMapper(REGISTRY)
+_COLUMNS = {column.name: column.type.python_type for column in events.columns}
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that isn't as it ought to be.
+
+    Attributes:
+        where: events, or the table.
+        position: Of the event, if it is one.
+        row: The key of the row, if it is one.
+    """
+
+    where: str
+    position: int | None = None
+    row: str | None = None
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What was looked at, and what was found.
+
+    Attributes:
+        ok: Whether nothing was found.
+        findings: Bad events in the order of their positions, then bad rows.
+        notes: What couldn't be looked at, and why: events of a newer release.
+        events: How many events were looked at; likewise streams, and rows of the read models.
+    """
+
+    ok: bool
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    events: int
+    streams: int
+    rows: int
+
+
+def verify(backend: Backend, progress: Progress | None = None) -> Verification:
+    """Look at everything.
+
+    Args:
+        backend: The ledger's.
+        progress: Is told how many events have been looked at, every so often.
+    """
+    inspection = _Inspection()
+    try:
+        for page in _pages(backend):
+            inspection.events(page)
+            if progress is not None:
+                progress(inspection.seen)
+        with backend.store.reading(snapshot=True, damaged=True) as cursor:
+            inspection.events(cursor.execute(_EVENTS, (inspection.position, -1)).fetchall())
+            inspection.read_models(cursor)
+        return inspection.result()
+    finally:
+        inspection.replay.close()
+
+
+def _pages(backend: Backend) -> Iterator[list[Row]]:
+    """The events, page by page: no snapshot is held while they are looked at."""
+    position = 0
+    while True:
+        with backend.store.reading(damaged=True) as cursor:
+            page = cursor.execute(_EVENTS, (position, _PAGE)).fetchall()
+        if len(page) < _PAGE:
+            return
+        position = page[-1][0]
+        yield page
+
+
+class _Inspection:
+    """What has been seen and found so far."""
+
+    def __init__(self) -> None:
+        self.replay = Replay()
+        self.position: int = 0
+        self.seen = self.rows = 0
+        self._findings: list[Finding] = []
+        self._notes: list[str] = []
+        self._last: dict[str, tuple[int, bytes, int]] = {}
+
+    def events(self, page: list[Row]) -> None:
+        """The next events, in the order of their positions."""
+        for row in page:
+            self._event(row)
+
+    def _event(self, row: Row) -> None:
+        position: int = row[0]
+        if position != self.position + 1:
+            self._bad(position, f"the position before it is {self.position}: events are missing")
+        self.position, self.seen = position, self.seen + 1
+        strange = [n for n, v in zip(_COLUMNS, row, strict=True) if type(v) is not _COLUMNS[n]]
+        if strange:
+            self._bad(position, f"{', '.join(strange)} isn't of its type")
+            self.replay.unread[str(row[1])] = f"event {position} is damaged"
+        else:
+            self._chained(row)
+
+    def _chained(self, row: Row) -> None:
+        position, stored_hash = row[0], row[-1]
+        event = as_notification(row)
+        stream_id = str(event.originator_id)
+        version, chained, recorded_at = self._last.get(stream_id, (0, NO_HASH, 0))
+        if event.originator_version != version + 1:
+            found = event.originator_version
+            self._bad(position, f"version {found} of {stream_id} comes after version {version}")
+        if event.recorded_at < recorded_at:
+            self._bad(position, f"it is recorded earlier than the event before it in {stream_id}")
+        if event.chained_to(chained) != stored_hash:
+            self._bad(position, f"its bytes don't give its hash, in the chain of {stream_id}")
+        self._last[stream_id] = (event.originator_version, stored_hash, event.recorded_at)
+        self.replay.add(position, _MAPPER.to_domain_event(event), stored_hash)
+
+    def _bad(self, position: int, message: str) -> None:
+        self._findings.append(Finding(where="events", position=position, message=message))
+
+    def read_models(self, cursor: sqlite3.Cursor) -> None:
+        """The rows as they are against the rows as they ought to be."""
+        unread = self.replay.unread_threads()
+        for table in TABLES:
+            columns = list(table.columns)
+            key = [columns.index(column) for column in table.primary_key.columns]
+            order = ", ".join(columns[place].name for place in key)
+            stored = cursor.execute(f"SELECT * FROM {table.name} ORDER BY {order}")  # noqa: S608
+            replayed = self.replay.rows(table.name, order)
+            for place, was, ought in _merged(stored, replayed, key):
+                if _thread(table.name, was or ought or ()) not in unread:
+                    self._row(table, place, was, ought)
+        self._heads(cursor)
+
+    def _heads(self, cursor: sqlite3.Cursor) -> None:
+        replayed = (tuple(self.replay.head(name)) for name in sorted(self.replay.heads))
+        stored = cursor.execute("SELECT * FROM streams ORDER BY stream_id")
+        for place, was, ought in _merged(stored, replayed, [0]):
+            if str((was or ought or ("",))[0]) in self.replay.unread:
+                continue
+            if was and ought and was[_FORM] < ought[_FORM]:
+                self._notes.append(f"the head row of {place[0]} is of an older release's form")
+                was = ought  # noqa: PLW2901 - it is made anew at its first use
+            self._row(streams, place, was, ought)
+
+    def _row(self, table: Table, place: Row, was: Row | None, ought: Row | None) -> None:
+        self.rows += was is not None
+        if was == ought:
+            return
+        if was is None or ought is None:
+            message = "it is missing" if was is None else "no event accounts for it"
+        else:
+            names = [column.name for column in table.columns]
+            differ = [n for n, a, b in zip(names, was, ought, strict=True) if a != b]
+            message = f"{', '.join(differ)} isn't what the events say"
+        row = ", ".join(map(str, place))
+        self._findings.append(Finding(where=table.name, row=row, message=message))
+
+    def result(self) -> Verification:
+        """What was found."""
+        broken = [
+            Finding(where="events", position=position, message=message)
+            for position, message in self.replay.broken
+        ]
+        events = sorted(broken + self._of_events(), key=lambda finding: finding.position or 0)
+        rows = [finding for finding in self._findings if finding.position is None]
+        unread = self.replay.unread.items()
+        notes = (*self._notes, *(f"{name} wasn't replayed: {reason}" for name, reason in unread))
+        findings = (*events, *rows)
+        return Verification(
+            ok=not findings,
+            findings=findings,
+            notes=notes,
+            events=self.seen,
+            streams=len(self._last),
+            rows=self.rows,
+        )
+
+    def _of_events(self) -> list[Finding]:
+        return [finding for finding in self._findings if finding.position is not None]
+
+
+def _thread(table: str, row: Row) -> str:
+    """The thread that a row is about."""
+    return str(row[0]).removeprefix("thread:") if table == "receipts" else str(row[0])
+
+
+def _merged(
+    stored: Iterator[Row], replayed: Iterator[Row], key: list[int]
+) -> Iterator[tuple[Row, Row | None, Row | None]]:
+    """Pair the rows of two sources that are in the order of a key; None where one has none."""
+    was, ought = next(stored, None), next(replayed, None)
+    while was is not None or ought is not None:
+        mine, theirs = _order(was, key), _order(ought, key)
+        row = was if mine <= theirs else ought
+        place = tuple((row or ())[number] for number in key)
+        yield place, was if mine <= theirs else None, ought if theirs <= mine else None
+        was = next(stored, None) if mine <= theirs else was
+        ought = next(replayed, None) if theirs <= mine else ought
+
+
+def _order(row: Row | None, key: list[int]) -> tuple[Any, ...]:
+    """A row's place in SQLite's order, also when damage gave a value another type."""
+    if row is None:
+        return ((9,),)
+    return tuple(map(_rank, (row[number] for number in key)))
+
+
+def _rank(value: Any) -> tuple[Any, ...]:
+    match value:
+        case None:
+            return (0,)
+        case int() | float():
+            return (1, value)
+        case str():
+            return (2, value.encode(errors="surrogateescape"))
+        case _:
+            return (3, bytes(value))

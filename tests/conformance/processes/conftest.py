@@ -1,0 +1,131 @@
+"""Starting workers, listening to them, killing them."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("worker.py")
+
+
+class Worker:
+    """A worker process; see worker.py for what it says."""
+
+    def __init__(self, arguments: list[str], errors: Path) -> None:
+        self._errors = errors
+        with errors.open("w") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, str(SCRIPT), *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                text=True,
+            )
+
+    @property
+    def _output(self) -> IO[str]:
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    @property
+    def _input(self) -> IO[str]:
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    def next(self) -> tuple[str, Any]:
+        """What it says next."""
+        line = self._output.readline()
+        assert line, f"the worker ended: {self._errors.read_text()}"
+        return self._read(line)
+
+    def until(self, word: str) -> Any:
+        """Listen until it says a word; returns what it says with it."""
+        while (said := self.next())[0] != word:
+            pass
+        return said[1]
+
+    def start(self) -> None:
+        """Let it begin, once it is ready."""
+        self._input.write("go\n")
+        self._input.flush()
+
+    def kill(self) -> list[tuple[str, Any]]:
+        """End it as a crash does; returns what it had said before."""
+        self._process.send_signal(signal.SIGKILL)
+        assert self._process.wait() == -signal.SIGKILL
+        return self._rest()
+
+    def finish(self) -> list[tuple[str, Any]]:
+        """Listen to the end, which is to come without an error."""
+        said = self._rest()
+        assert self._process.wait() == 0, self._errors.read_text()
+        assert self._errors.read_text() == ""
+        return said
+
+    def close(self) -> None:
+        """Leave nothing behind, whatever became of it."""
+        self._process.kill()
+        self._process.wait()
+        self._output.close()
+        self._input.close()
+
+    def _rest(self) -> list[tuple[str, Any]]:
+        return [self._read(line) for line in self._output if line.endswith("\n")]
+
+    def _read(self, line: str) -> tuple[str, Any]:
+        word, _, value = line.partition(" ")
+        return word, json.loads(value)
+
+
+@pytest.fixture
+def together() -> Callable[[list[Worker]], None]:
+    """Lets workers begin at the same moment."""
+
+    def starting(workers: list[Worker]) -> None:
+        for worker in workers:
+            worker.until("ready")
+        for worker in workers:
+            worker.start()
+
+    return starting
+
+
+@pytest.fixture
+def begin(
+    new_store_url: str, clock: Callable[[], Any], tmp_path: Path
+) -> Iterator[Callable[..., Worker]]:
+    """Starts a worker: begin("role", "argument", …, stop="word"). Its clock is the test's."""
+    workers: list[Worker] = []
+
+    def beginning(role: str, *arguments: str, stop: str | None = None) -> Worker:
+        stopping = [] if stop is None else ["--stop", stop]
+        given = [new_store_url, clock().isoformat(), role, *arguments, *stopping]
+        workers.append(Worker(given, tmp_path / f"errors {len(workers)}"))
+        return workers[-1]
+
+    yield beginning
+    for worker in workers:
+        worker.close()
+
+
+class Outbox:
+    """Where workers send texts to: the world outside, which can't be undone."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+    def sent(self) -> list[str]:
+        """Everything that was sent, in order."""
+        path = Path(self.path)
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Outbox:
+    """An empty one."""
+    return Outbox(tmp_path / "outbox")

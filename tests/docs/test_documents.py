@@ -1,0 +1,124 @@
+"""What the documents tell a reader to type works, in the order in which they tell it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import turnledger
+from turnledger.cli import main
+
+if TYPE_CHECKING:
+    from click import Command
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md"))
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    """The code blocks of a document in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def commands(document: Path) -> list[str]:
+    """The lines of a document's shell blocks that call turnledger, each by its name alone."""
+    lines = [line for block in blocks(document, "sh") for line in block.splitlines()]
+    return [line for line in lines if line.startswith("turnledger ")]
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line as a reader would, in a folder of its own."""
+    words = [sys.executable, "-m", *shlex.split(line)]
+    environment = {**os.environ, "TURNLEDGER_DB": str(folder / "turnledger.db")}
+    return subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_ten_lines_of_the_readme_do_what_they_say(tmp_path: Path) -> None:
+    [program] = blocks(ROOT / "README.md", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == "to the model: fix the flaky test\nempty True\n"
+
+
+def test_the_commands_of_the_readme_work_one_after_the_other(tmp_path: Path) -> None:
+    lines = commands(ROOT / "README.md")
+    assert len(lines) > 5
+    for line in lines:
+        done = run(line, tmp_path)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
+
+
+def test_the_commands_on_backups_work_one_after_the_other(tmp_path: Path) -> None:
+    with turnledger.open(tmp_path / "turnledger.db") as ledger:
+        ledger.queue.append("thread-1", {"text": "kept"})
+    for line in commands(ROOT / "docs" / "operations.md"):
+        done = run(line, tmp_path)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
+    with turnledger.open(tmp_path / "turnledger.db") as ledger:
+        assert [turn.submission for turn in ledger.queue.list("thread-1")] == [{"text": "kept"}]
+
+
+def test_the_example_of_a_worker_does_what_waits_and_goes_on_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "agents.db"
+    with turnledger.open(path) as ledger:
+        turn = ledger.queue.append("thread-1", {"text": "hi"})
+        command = [sys.executable, "-u", str(ROOT / "examples" / "worker.py"), str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "to the model: {'text': 'hi'}\n"
+            ledger.queue.append("thread-2", {"text": "again"})
+            assert worker.stdout.readline() == "to the model: {'text': 'again'}\n"
+            worker.kill()
+        done = ledger.queue.get("thread-1", turn.queued_turn_id)
+        assert done is not None
+        assert done.state == "acked"
+
+
+def test_the_first_command_of_the_readme_runs_the_demonstration() -> None:
+    [first, *_] = blocks(ROOT / "README.md", "sh")
+    assert first.strip().endswith(".venv/bin/turnledger demo")
+    assert isinstance(known("demo"), object)
+
+
+def known(*names: str) -> Command:
+    """The command of that name."""
+    found: Command = main
+    for name in names:
+        found = found.commands[name]  # type: ignore[attr-defined]
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_that_a_document_names_is_one(document: Path) -> None:
+    for named in re.findall(r"`turnledger ([a-z][a-z -]*)", document.read_text()):
+        words = named.split()
+        group = known(words[0])
+        if len(words) > 1 and hasattr(group, "commands"):
+            known(*words[:2])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
+    missing = [link for link in LINK.findall(document.read_text()) if not _there(document, link)]
+    assert missing == []
+
+
+def _there(document: Path, link: str) -> bool:
+    return (document.parent / link).exists()
+
+
+def test_the_glossary_has_a_word_once() -> None:
+    rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    assert len(rows) == len(set(rows)) > 10

@@ -1,0 +1,155 @@
+"""given(events).then(rows): the read models' statements on their tables, in memory.
+
+Events of a queue, of a thread's life and of evidence go into streams of their own. The n-th event
+is recorded n thousand microseconds after 1970.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+import turnledger
+from turnledger.domain.event import Envelope, Event, Unknown
+from turnledger.infrastructure.sqlite import DIALECT
+from turnledger.projections.plan import TABLES, Plan
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+
+THREAD = "thread"
+STREAMS = {
+    "thread": f"thread:{THREAD}",
+    "thread_queue": f"thread_queue:{THREAD}",
+    "evidence": f"evidence:thread_queue:{THREAD}",
+}
+PLAN = Plan(DIALECT)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An event with what is recorded beside it."""
+
+    event: Event | Unknown
+    metadata: dict[str, Any]
+    thread: str = THREAD
+
+
+def envelopes(events: tuple[Event | Unknown | Recorded, ...]) -> list[Envelope]:
+    """The events with their places."""
+    versions: dict[str, int] = {}
+    placed: list[Envelope] = []
+    for number, one in enumerate(events, 1):
+        said = one if isinstance(one, Recorded) else Recorded(one, {})
+        topic = said.event.topic if isinstance(said.event, Unknown) else said.event.TOPIC
+        stream_id = STREAMS[topic.partition(".")[0]].removesuffix(THREAD) + said.thread
+        versions[stream_id] = version = versions.get(stream_id, 0) + 1
+        placed.append(Envelope(stream_id, version, said.event, number * 1_000, said.metadata))
+    return placed
+
+
+class Given:
+    """The read models after some events."""
+
+    def __init__(self, *events: Event | Unknown | Recorded) -> None:
+        self.rows: Rows = {}
+        with closing(sqlite3.connect(":memory:")) as database:
+            for table in TABLES:
+                database.execute(str(CreateTable(table).compile(dialect=DIALECT)))
+                for index in table.indexes:
+                    database.execute(str(CreateIndex(index).compile(dialect=DIALECT)))
+            for envelope in envelopes(events):
+                PLAN.run(database.execute, envelope)
+            for table in TABLES:
+                names = [column.name for column in table.columns]
+                found = database.execute(f"SELECT * FROM {table.name}").fetchall()
+                self.rows[table.name] = [dict(zip(names, row, strict=True)) for row in found]
+
+    def then(self, **expected: list[Row]) -> None:
+        """The tables hold these rows, bit for bit; those that aren't named are empty."""
+        for name, found in self.rows.items():
+            assert [*map(repr, found)] == [*map(repr, expected.get(name, []))], name
+        assert set(expected) <= set(self.rows)
+
+
+class Expect:
+    """Rows in few words: a turn as it is after `appended`, but for what is said."""
+
+    def waiting(self, turn: str = "a", order: int = 0, *, at: int = 1, **said: Any) -> Row:
+        """A row of the visible queue.
+
+        Args:
+            turn: Its id.
+            order: Its queue_order.
+            at: The number of the event that appended it, in the ledger and in its stream.
+            said: What has changed since; `last` is the number of the event that changed it.
+        """
+        last = said.pop("last", at)
+        row: Row = {
+            "thread_id": THREAD,
+            "queue_order": order,
+            "queued_turn_id": turn,
+            "submission": f'{{"text":"{turn}"}}',
+            "submission_version": at,
+            "appended_version": at,
+            "state": "pending",
+            "failure": None,
+            "altered": 0,
+            "outcome_unknown": 0,
+            "dispatch_id": None,
+            "evidence": "[]",
+            "attempts": 0,
+            "claims": 0,
+            "not_before": None,
+            "created_at": 1_767_603_600_000_000,
+            "updated_at": last * 1_000,
+            "version": last,
+        }
+        assert set(said) <= set(row)
+        return {**row, **said}
+
+    def flying(self, turn: str = "a", order: int = 0, *, at: int = 1, **said: Any) -> Row:
+        """A row of what is in flight, claimed by event `last`."""
+        held = {"owner": "worker", "epoch": 1, "expires_at": 1_767_603_660_000_000}
+        held = {name: said.pop(name, usual) for name, usual in held.items()}
+        return {
+            **self.waiting(turn, order, at=at, **{"state": "claimed", "claims": 1, **said}),
+            **held,
+        }
+
+    def settled(self, turn: str = "a", order: int = 0, *, at: int = 1, **said: Any) -> Row:
+        """A row of what is gone."""
+        return self.waiting(turn, order, at=at, **{"submission": None, **said})
+
+    def dispatched(self, turn: str = "a", dispatch: str = "d", *, epoch: int = 1) -> Row:
+        """A row of the dispatches."""
+        held = {"owner": "worker", "epoch": epoch}
+        return {"thread_id": THREAD, "dispatch_id": dispatch, "queued_turn_id": turn, **held}
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A new ledger at rest, as bytes: making one takes much longer than opening one."""
+    made = tmp_path_factory.mktemp("template") / "ledger.db"
+    turnledger.open(made).close()
+    return made.read_bytes()
+
+
+@pytest.fixture(scope="session", name="given")
+def _given() -> type[Given]:
+    return Given
+
+
+@pytest.fixture(scope="session", name="expect")
+def _expect() -> Expect:
+    return Expect()
+
+
+@pytest.fixture(scope="session", name="recorded")
+def _recorded() -> type[Recorded]:
+    return Recorded

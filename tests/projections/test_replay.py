@@ -1,0 +1,231 @@
+"""After whatever commands, the read models and the head rows are what a replay of the events gives.
+
+Hypothesis chooses the seed of a random host and how long it works on a real ledger file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any, Literal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import turnledger
+from turnledger import Claim, Ledger, Refusal, Settings
+from turnledger.infrastructure.application import REGISTRY
+from turnledger.infrastructure.mapper import LedgerMapper
+from turnledger.infrastructure.replay import Replay
+from turnledger.infrastructure.rows import as_notification
+from turnledger.infrastructure.schema import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+LIMITS = Settings(max_visible_turns=5, max_claims=2, synchronous="NORMAL")
+TEXTS = ("", "text", "\x00", "\u2028", "\u00e9", "\U0001f600", '"', "\ud800", "'; --")
+SECONDS = (*[0] * 20, 0.001, 1, 60, 61, -0.5, -30, 90_000)
+OFTEN = ("append", "claim", "claim", "dispatch", "dispatch", "ack", "ack", "fail", "get_going")
+SELDOM = (
+    *("many", "edit", "delete", "reorder", "claim_next", "renew", "late_ack", "give_back"),
+    *("pause", "recover", "recover_owner", "fail_in_flight", "archive"),
+)
+LAST = ("clear", "delete_thread")
+
+
+class Host:
+    """Works at random on a ledger, rightly and wrongly."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, seed: int) -> None:
+        self.ledger, self.queue, self.clock = ledger, ledger.queue, clock
+        self.seed, self.random = seed, Random(seed)
+        self.claims: list[Claim] = []
+        self.turns: list[str] = ["no such turn"]
+
+    def work(self, steps: int) -> None:
+        """Give so many commands; refusals are part of the work."""
+        pick = self.random.choice
+        for step in range(steps):
+            self.clock.now += timedelta(seconds=pick(SECONDS))
+            word = pick(pick((OFTEN, OFTEN, SELDOM, LAST if step % 50 > 44 else OFTEN)))
+            thread = pick(("one", "one", "one", "one", "zw\u00f6lf"))
+            thread = f"{thread}:{self.seed}:{step // 50}"
+            actor = pick((None, None, "somebody"))
+            with suppress(Refusal), self.ledger.acting_as(actor=actor):
+                getattr(self, f"_{word}")(thread)
+
+    def _named(self) -> dict[str, Any]:
+        key = self.random.choice(("key", "other key", None, None))
+        return {"idempotency_key": key}
+
+    def _submission(self) -> dict[str, Any]:
+        text = self.random.choice(TEXTS).replace("\ud800", "")
+        return {"text": text, "n": self.random.choice((1, 1.0, -0.0, 2**70, None, [], {}))}
+
+    def _turn(self) -> str:
+        return self.random.choice(self.turns[-6:])
+
+    def _claim_shown(self) -> Claim:
+        made_up = Claim(thread_id="one", owner="nobody", epoch=1, generation=self.ledger.generation)
+        return self.random.choice([made_up, *self.claims[-1:] * 9, *self.claims[-3:]])
+
+    def _append(self, thread: str) -> None:
+        later = self.clock.now + timedelta(seconds=self.random.choice((-1, 5)))
+        chosen = self.random.choice((None, None, f"turn {self.random.randrange(30)}"))
+        turn = self.queue.append(
+            thread,
+            self._submission(),
+            queued_turn_id=chosen,
+            not_before=self.random.choice((None, None, None, later)),
+            **self._named(),
+        )
+        self.turns.append(turn.queued_turn_id)
+
+    def _many(self, thread: str) -> None:
+        many = [self._submission() for _ in range(self.random.randrange(3))]
+        made = self.queue.append_many(thread, many, **self._named())
+        self.turns += [turn.queued_turn_id for turn in made]
+
+    def _edit(self, thread: str) -> None:
+        self.queue.edit(thread, self._turn(), self._submission())
+
+    def _delete(self, thread: str) -> None:
+        self.queue.delete(thread, self._turn())
+
+    def _clear(self, thread: str) -> None:
+        self.queue.clear(thread)
+
+    def _reorder(self, thread: str) -> None:
+        ids = [turn.queued_turn_id for turn in self.queue.list(thread)]
+        self.queue.reorder(thread, self.random.sample(ids, len(ids)))
+
+    def _claim(self, thread: str) -> None:
+        claim = self.queue.claim_head(thread, self.random.choice(("a", "b")), 60)
+        self.claims += [claim] if claim else []
+
+    def _claim_next(self, _thread: str) -> None:
+        self.claims += self.queue.claim_next("next", limit=self.random.choice((1, 3)), lease=30)
+
+    def _renew(self, _thread: str) -> None:
+        self.queue.renew(self._claim_shown(), self.random.choice((0.001, 60, 86_400)))
+
+    def _give_back(self, _thread: str) -> None:
+        self.queue.release(self._claim_shown())
+
+    def _dispatch(self, _thread: str) -> None:
+        number = self.random.choice((self.random.randrange(1_000), 1))
+        self.queue.start_dispatch(self._claim_shown(), f"dispatch {number}")
+
+    def _ack(self, _thread: str) -> None:
+        self.queue.ack(self._claim_shown())
+
+    def _late_ack(self, thread: str) -> None:
+        self.queue.ack_dispatch(thread, "dispatch 1")
+
+    def _fail(self, _thread: str) -> None:
+        failure = {"text": self.random.choice(TEXTS)}
+        unknown = self.random.choice((True, False))
+        self.queue.fail(self._claim_shown(), failure, outcome_unknown=unknown)
+
+    def _get_going(self, thread: str) -> None:
+        """Retry or resolve the head, resume and unarchive."""
+        decisions: tuple[Literal["acked", "retry"], ...] = ("acked", "retry")
+        self._unarchive(thread)
+        self._resume(thread)
+        for turn in self.queue.list(thread, limit=1):
+            if turn.outcome_unknown:
+                by = self.random.choice(TEXTS)
+                decision = self.random.choice(decisions)
+                self.queue.resolve(thread, turn.queued_turn_id, decision, by=by)
+            else:
+                self.queue.retry(thread, turn.queued_turn_id)
+
+    def _pause(self, thread: str) -> None:
+        self.queue.pause(thread, self.random.choice(TEXTS))
+
+    def _resume(self, thread: str) -> None:
+        self.queue.resume(thread)
+
+    def _recover(self, _thread: str) -> None:
+        self.queue.recover()
+
+    def _recover_owner(self, thread: str) -> None:
+        self.queue.recover(thread, owner="a", failure=self.random.choice(TEXTS))
+
+    def _fail_in_flight(self, thread: str) -> None:
+        self.queue.fail_in_flight(thread, ["stopped"])
+
+    def _archive(self, thread: str) -> None:
+        self.ledger.threads.archive(thread)
+
+    def _unarchive(self, thread: str) -> None:
+        self.ledger.threads.unarchive(thread)
+
+    def _delete_thread(self, thread: str) -> None:
+        self.ledger.threads.delete(thread)
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def replayed(database: sqlite3.Connection) -> Replay:
+    """A replay of every event."""
+    replay, mapper = Replay(), LedgerMapper(REGISTRY)
+    for row in database.execute("SELECT * FROM events ORDER BY position"):
+        replay.add(row[0], mapper.to_domain_event(as_notification(row)), row[-1])
+    return replay
+
+
+def compare(path: Path) -> None:
+    """Everything that is stored beside the events, bit for bit, against a replay of the events."""
+    with closing(sqlite3.connect(path)) as database:
+        replay = replayed(database)
+        assert (replay.broken, replay.unread) == ([], {})
+        for table in TABLES:
+            key = ", ".join(column.name for column in table.primary_key.columns)
+            there = database.execute(f"SELECT * FROM {table.name} ORDER BY {key}").fetchall()
+            ought = [tuple(row) for row in replay.rows(table.name, key)]
+            assert list(map(repr, there)) == list(map(repr, ought)), table.name
+        heads = database.execute("SELECT * FROM streams ORDER BY stream_id").fetchall()
+        ought = [tuple(replay.head(stream_id)) for stream_id in sorted(replay.heads)]
+        assert list(map(repr, heads)) == list(map(repr, ought))
+        replay.close()
+
+
+@settings(derandomize=True, database=None, deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32), steps=st.integers(1, 120))
+def test_what_is_stored_beside_the_events_is_what_a_replay_gives(
+    tmp_path_factory: pytest.TempPathFactory, template: bytes, seed: int, steps: int
+) -> None:
+    path, clock = tmp_path_factory.mktemp("random") / "ledger.db", Clock()
+    path.write_bytes(template)
+    with turnledger.open(path, clock=clock, settings=LIMITS) as ledger:
+        Host(ledger, clock, seed).work(steps)
+        compare(path)
+        verification = ledger.verify()
+    assert (verification.findings, verification.notes) == ((), ())
+    assert verification.ok
+
+
+def test_a_busy_host_reaches_every_kind_of_event(tmp_path: Path, template: bytes) -> None:
+    path, clock = tmp_path / "ledger.db", Clock()
+    path.write_bytes(template)
+    with turnledger.open(path, clock=clock, settings=LIMITS) as ledger:
+        for seed in range(8):
+            Host(ledger, clock, seed).work(150)
+        compare(path)
+        assert ledger.verify().ok
+        seen = {event.type for event in ledger.log.read(limit=100_000)}
+    assert seen == {kind.TOPIC for kind in REGISTRY.writable}
