@@ -7,8 +7,10 @@ events, in order; a field that the event doesn't have didn't matter. A command's
 the name of its stream.
 """
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from turnledger.domain.payload import encode
+from turnledger.domain.value import value
 
 
 def event_field(name: str) -> dict[str, str]:
@@ -26,15 +28,20 @@ def event_record(*names: str) -> dict[str, Any]:
     return {name: event_field(name) for name in names}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Command:
     """What is wished of one thread. Subclasses set `NAME`, and add their arguments."""
 
     NAME: ClassVar[str]
     RECORD: ClassVar[dict[str, Any]] = {}  # the arguments, where all are pointers
+    RECORD_TEXT: ClassVar[str] = "{}"
 
     thread_id: str
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments as they are recorded: JSON, with pointers."""
-        return self.RECORD
+    def __init_subclass__(cls) -> None:
+        """Write the record once: it goes beside every event."""
+        cls.RECORD_TEXT = encode(cls.RECORD)
+
+    def arguments(self) -> str:
+        """The arguments as they are recorded: JSON text, with pointers."""
+        return self.RECORD_TEXT

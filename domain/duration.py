@@ -1,10 +1,26 @@
-"""Times and durations as a caller gives them."""
+"""Times and durations as a caller gives them, and as they are stored.
+
+Stored times are whole microseconds since 1970 in UTC: exact, comparable, the same bytes on every
+store.
+"""
 
 from datetime import UTC, datetime, timedelta
 
 from turnledger.domain.errors import InvalidDuration, InvalidTime
 
 SHORTEST = timedelta(milliseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_microseconds(time: datetime) -> int:
+    """A time as it is stored."""
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def from_microseconds(stored: int) -> datetime:
+    """A stored time, in UTC."""
+    return _EPOCH + timedelta(microseconds=stored)
 
 
 def check_duration(name: str, value: object, longest: timedelta) -> timedelta:

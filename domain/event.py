@@ -52,6 +52,32 @@ class Envelope(NamedTuple):
     metadata: Metadata
 
 
+class Receipt(NamedTuple):
+    """What a command with an idempotency key leaves behind."""
+
+    scope: str
+    idempotency_key: str
+    command: str
+    command_id: str
+    content_hash: str
+
+
+class Draft(NamedTuple):
+    """An envelope on its way into the store.
+
+    Attributes:
+        metadata: As JSON text.
+        receipt: What the command leaves behind; of its first event only.
+    """
+
+    originator_id: str
+    originator_version: int
+    event: Event
+    recorded_at: int
+    metadata: str
+    receipt: Receipt | None = None
+
+
 class EventRegistry:
     """Which stored name and schema version is which class.
 

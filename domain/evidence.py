@@ -5,11 +5,11 @@ evidence for each queued turn, owner, epoch and kind, and only for epochs that w
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from turnledger.domain.command import Command, event_record
 from turnledger.domain.event import Event
+from turnledger.domain.value import value
 
 CATEGORY = "evidence"
 STATE_FORM = 1
@@ -44,7 +44,7 @@ EVENTS: tuple[type[Event], ...] = (Evidence.Kept,)
 # --- Commands
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Keep(Command):
     """Keep what an owner reported whose claim was lost."""
 

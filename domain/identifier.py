@@ -9,6 +9,7 @@ from turnledger.domain.errors import InvalidIdentifier, InvalidPayload
 
 MAX_CHARACTERS = 256
 LARGEST = 2**63 - 1  # the largest number that a store counts to
+MOST = 2**31 - 1  # more than this nobody asks for at once
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # Unicode Cc, and surrogates
 
 
@@ -41,4 +42,4 @@ def check_count(name: str, value: object) -> int:
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidPayload(name, f"must be a whole number from 1 on, not {value!r}")
-    return min(value, LARGEST)
+    return min(value, MOST)

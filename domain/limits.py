@@ -3,7 +3,9 @@
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from turnledger.domain.payload import encode
 
 
 @dataclass(frozen=True)
@@ -15,12 +17,12 @@ class Limits:
     max_lease: timedelta = timedelta(hours=24)
 
     @cached_property
-    def recorded(self) -> dict[str, Any]:
-        """Those that aren't the default, as JSON: they are recorded with each command."""
+    def recorded(self) -> str:
+        """Those that aren't the default, as a member of the JSON that records a command."""
         changed = {k: v for k, v in asdict(self).items() if v != getattr(DEFAULT_LIMITS, k)}
         if "max_lease" in changed:
             changed["max_lease"] = changed["max_lease"].total_seconds()
-        return changed
+        return f',"limits":{encode(changed)}' if changed else ""
 
 
 DEFAULT_LIMITS = Limits()

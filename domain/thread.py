@@ -11,6 +11,7 @@ from turnledger.domain.command import Command
 from turnledger.domain.errors import ThreadDeleted
 from turnledger.domain.event import Event
 from turnledger.domain.limits import Context
+from turnledger.domain.value import value
 
 Lifecycle = Literal["active", "archived", "deleted"]
 
@@ -88,21 +89,21 @@ def evolve(state: State, event: Event) -> State:
 # --- Commands
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Archive(Command):
     """Let the thread take and start no work."""
 
     NAME = "archive"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Unarchive(Command):
     """Let it take and start work again."""
 
     NAME = "unarchive"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Delete(Command):
     """End the thread and all that waits in it."""
 

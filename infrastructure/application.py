@@ -15,21 +15,19 @@ from eventsourcing.utils import Environment
 
 from turnledger.domain import evidence, thread, thread_queue
 from turnledger.domain.event import Envelope, EventRegistry
-from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.recorder import LedgerRecorder
-from turnledger.infrastructure.sqlite import SqliteStore
 
 REGISTRY = EventRegistry((*thread_queue.EVENTS, *thread.EVENTS, *evidence.EVENTS))
 
 
 class LedgerFactory(InfrastructureFactory[TrackingRecorder]):
-    """Makes recorders on one store, whatever the environment says."""
+    """Gives a store's recorder, whatever the environment says."""
 
-    def __init__(self, store: SqliteStore, clock: Clock) -> None:
-        """Take the store and the clock."""
+    def __init__(self, recorder: LedgerRecorder) -> None:
+        """Take the recorder."""
         super().__init__(Environment())
-        self._recorder = LedgerRecorder(store, clock)
+        self._recorder = recorder
 
     def aggregate_recorder(self, purpose: str = "events") -> LedgerRecorder:  # noqa: ARG002
         """The recorder."""
@@ -53,11 +51,10 @@ class LedgerApplication(Application[str]):
 
     name = "turnledger"
 
-    def __init__(self, store: SqliteStore, clock: Clock) -> None:
-        """Take the store and the clock."""
-        self._parts = (store, clock)
+    def __init__(self, recorder: LedgerRecorder) -> None:
+        """Take the store's recorder."""
+        self.ledger_recorder = recorder
         super().__init__()
-        self.ledger_recorder = cast("LedgerRecorder", self.recorder)
 
     def construct_env(self, name: str, env: Any = None) -> Environment:  # noqa: ARG002
         """An empty environment."""
@@ -65,7 +62,7 @@ class LedgerApplication(Application[str]):
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:  # noqa: ARG002
         """Ours."""
-        return LedgerFactory(*self._parts)
+        return LedgerFactory(self.ledger_recorder)
 
     def construct_mapper(self) -> Mapper[str]:
         """Ours, with every event type that this release writes."""

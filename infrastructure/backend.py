@@ -1,17 +1,26 @@
 """What the services of one open ledger share."""
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TypeVar
 
+from sqlalchemy import bindparam, insert
+
+from turnledger.domain.duration import to_microseconds
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure.application import LedgerApplication
-from turnledger.infrastructure.clock import Clock
+from turnledger.infrastructure.clock import Clock, host_clock
+from turnledger.infrastructure.conflict import Conflict, Patience
 from turnledger.infrastructure.identity import IdentityGenerator
-from turnledger.infrastructure.migration import migrate
-from turnledger.infrastructure.sqlite import SqliteStore
+from turnledger.infrastructure.schema import ledger
+from turnledger.infrastructure.statement import run, statement
+from turnledger.infrastructure.store import Store
 from turnledger.infrastructure.unit_of_work import Glance, Origin, UnitOfWork
-from turnledger.projections.schema import to_microseconds
+
+_IDENTITY = statement(insert(ledger).values({c.name: bindparam(c.name) for c in ledger.columns}))
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +39,53 @@ acting: ContextVar[Acting] = ContextVar("acting", default=NOBODY)
 class Backend:
     """A store with all that is needed to carry out commands on it."""
 
-    def __init__(self, path: Path, clock: Clock, settings: Settings, *, read_only: bool) -> None:
-        """Open the store; make or upgrade its schema."""
+    def __init__(self, store: Store, clock: Clock | None, settings: Settings) -> None:
+        """Take an open store whose schema is this release's.
+
+        Args:
+            store: Closed again, if something goes wrong.
+            clock: None if the server's is the one that counts.
+            settings: Limits and durability.
+        """
         self.settings = settings
         self.limits = settings.limits()
-        self.clock = clock
+        self.clock = host_clock if clock is None else clock
         self.new_id = IdentityGenerator()
-        self.store = SqliteStore(path, settings, read_only=read_only)
+        self.store = store
+        self._clock = clock
         try:
-            migrate(self.store)
-            self.application = LedgerApplication(self.store, clock)
-            self.recorder = self.application.ledger_recorder
+            self.recorder = store.recorder(self.clock)
+            self.application = LedgerApplication(self.recorder)
             self.ledger_id, self.generation = self._identity()
         except BaseException:
             self.store.close()
             raise
 
-    def unit(self) -> UnitOfWork:
-        """A transaction that is committed at the end, or nothing of it."""
-        return UnitOfWork(self.application, self.store, self.clock, self.limits)
+    def transact(self, work: Callable[[UnitOfWork], Result], *, several: bool = False) -> Result:
+        """Do some work in a unit of work: all of it is committed at the end, or nothing.
+
+        Args:
+            work: Reads, decides and saves. It is done again, on what it then reads, if somebody
+                else was first.
+            several: It changes more than one stream.
+
+        Raises:
+            StoreUnavailable: It didn't succeed within the busy_timeout.
+        """
+        patience: Patience | None = None
+        while True:
+            try:
+                with UnitOfWork(
+                    self.application, self.store, self._clock, self.limits, several=several
+                ) as unit:
+                    return work(unit)
+            except Conflict as conflict:
+                patience = patience or Patience(self.settings.busy_timeout.total_seconds())
+                patience.wait(self.store.url, conflict)
 
     def glance(self) -> Glance:
         """A snapshot, for questions that take more than one query."""
-        return Glance(self.application, self.store, self.clock, self.limits)
+        return Glance(self.application, self.store, self._clock, self.limits)
 
     def origin(self) -> Origin:
         """Where the next command comes from."""
@@ -65,11 +98,10 @@ class Backend:
             known = cursor.execute(query).fetchone()
         if known is None:
             with self.store.writing() as cursor:
-                row = (self.new_id(), self.new_id(), to_microseconds(self.clock()))
-                cursor.execute(
-                    "INSERT INTO ledger (ledger_id, generation, created_at) SELECT ?, ?, ? "
-                    "WHERE NOT EXISTS (SELECT 1 FROM ledger)",
-                    row,
-                )
                 known = cursor.execute(query).fetchone()
+                if known is None:
+                    known = (self.new_id(), self.new_id())
+                    now = to_microseconds(self.clock())
+                    ids = {"ledger_id": known[0], "generation": known[1], "created_at": now}
+                    run(cursor, self.store.dialect, _IDENTITY, ids)
         return str(known[0]), str(known[1])

@@ -7,12 +7,11 @@ from sqlalchemy import bindparam, select, tuple_, union_all
 from sqlalchemy.sql.elements import ColumnElement
 
 from turnledger.domain import thread_queue
+from turnledger.domain.duration import to_microseconds
+from turnledger.infrastructure import queue_rows
 from turnledger.infrastructure.schema import READY_LATER, READY_NOW, streams
-from turnledger.infrastructure.sqlite import DIALECT
+from turnledger.infrastructure.statement import statement
 from turnledger.infrastructure.unit_of_work import UnitOfWork
-from turnledger.projections import queue_rows
-from turnledger.projections.plan import compiled
-from turnledger.projections.schema import to_microseconds
 
 _AFTER: tuple[Any, ...] = (bindparam("after_ready_at"), bindparam("after_stream_id"))
 _PREFIX = thread_queue.stream_id("")
@@ -33,12 +32,13 @@ def _claimable_threads() -> Any:
     return select(*place).order_by(*place).limit(bindparam("limit"))
 
 
-_CLAIMABLE = compiled(_claimable_threads(), DIALECT)
-_STALE = compiled(queue_rows.STALE, DIALECT)
+_CLAIMABLE = statement(_claimable_threads())
+_STALE = statement(queue_rows.STALE)
 
 
 def claimable_threads(unit: UnitOfWork, page: int) -> Iterator[str]:
     """The threads that would give out a claim, longest waiting head first, page by page."""
+    unit.read_clock()
     ready_at, stream_id = -1, ""
     while True:
         given = {
@@ -47,7 +47,7 @@ def claimable_threads(unit: UnitOfWork, page: int) -> Iterator[str]:
             "now": unit.stored_now,
             "limit": page,
         }
-        found = unit.cursor.execute(_CLAIMABLE.sql, _CLAIMABLE.arguments(given)).fetchall()
+        found = unit.run(_CLAIMABLE, given).fetchall()
         yield from (stream_id.removeprefix(_PREFIX) for _, stream_id in found)
         if len(found) < page:
             return
@@ -56,11 +56,13 @@ def claimable_threads(unit: UnitOfWork, page: int) -> Iterator[str]:
 
 def stale_threads(unit: UnitOfWork, owner: str | None, after: str, page: int) -> list[str]:
     """The threads whose claim is over, or is a given former owner's, behind a thread."""
+    unit.read_clock()
     given = {
         "now": unit.stored_now,
         "latest": to_microseconds(unit.now + unit.limits.max_lease),
         "owner": owner,
-        "after": after,
+        "after": _PREFIX + after,
         "limit": page,
     }
-    return [row[0] for row in unit.cursor.execute(_STALE.sql, _STALE.arguments(given))]
+    found = unit.run(_STALE, given)
+    return [stream_id.removeprefix(_PREFIX) for (stream_id,) in found]

@@ -7,26 +7,43 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import sqlite3
     import weakref
 
 
 PATIENCE_SECONDS = 5.0  # a thread that goes on using it closes it itself, at its end
 
 
+class Owner:
+    """Somebody who has a transaction; see `begin` of a store."""
+
+
 class Held:
     """A thread's connection; closed when the thread ends, or with the store."""
 
-    __slots__ = ("__weakref__", "abandoned", "cursor", "driver", "lock", "owner", "proxy")
+    __slots__ = (
+        "__weakref__",
+        "abandoned",
+        "cursor",
+        "driver",
+        "lock",
+        "mark",
+        "owner",
+        "process",
+        "proxy",
+        "used_at",
+    )
 
     def __init__(self, proxy: Any) -> None:
         """Take a connection of SQLAlchemy's."""
         self.proxy = proxy
-        self.driver: sqlite3.Connection = proxy.driver_connection
-        self.cursor: sqlite3.Cursor = self.driver.cursor()
+        self.driver: Any = proxy.driver_connection
+        self.cursor: Any = self.driver.cursor()
         self.lock = threading.RLock()  # held while it is used, so that nobody closes it then
         self.abandoned = False
         self.owner: weakref.ref[object] | None = None  # of the transaction under way
+        self.mark: Any = None  # on PostgreSQL: what the unit of work has written
+        self.used_at = 0.0  # by `steady`
+        self.process: Any = None  # likewise: the server's process, and when it was started
 
     def close(self) -> None:
         """Close it, from whatever thread, once it isn't used."""

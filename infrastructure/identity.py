@@ -4,42 +4,53 @@ import os
 import time
 from random import Random
 from threading import Lock
+from weakref import WeakSet
 
 _random = Random()  # noqa: S311 - seeded by the system; an identifier is no secret
-os.register_at_fork(after_in_child=_random.seed)
+_bits = _random.getrandbits
 
 
 class IdentityGenerator:
     """Makes identifiers that grow within a process, also when the clock steps back.
 
-    The 74 bits behind the version are a counter of 42, which starts anew at random in each
-    millisecond, and 32 random ones (RFC 9562, 6.2, method 1), as in the standard library's
-    `uuid.uuid7` of Python 3.14.
+    What stands behind the milliseconds starts anew at random in each of them; within one, the last
+    48 bits grow by a random step (RFC 9562, 6.2, method 2).
     """
 
     def __init__(self) -> None:
         """Start with the host's clock."""
         self._lock = Lock()
         self._milliseconds = 0
-        self._counter = 0
+        self._prefix = ""
+        self._tail = 0
+        _generators.add(self)
+
+    def after_fork(self) -> None:
+        """In a child: begin anew, so as not to go on with what its parent goes on with."""
+        self._lock = Lock()
+        self._milliseconds = 0
 
     def __call__(self) -> str:
         """The next identifier."""
-        bits = _random.getrandbits
         milliseconds = time.time_ns() // 1_000_000
         with self._lock:
             if milliseconds > self._milliseconds:
                 self._milliseconds = milliseconds
-                self._counter = bits(41)  # the upper half stays free for counting on
+                text = "%012x7%03x%04x" % (milliseconds, _bits(12), 0x8000 | _bits(14))  # noqa: UP031
+                self._prefix = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:]}-"
+                self._tail = _bits(47)  # the upper half stays free for growing
             else:
-                self._counter += 1
-                milliseconds = self._milliseconds
-            counter = self._counter
-        return "%08x-%04x-7%03x-%04x-%04x%08x" % (  # noqa: UP031 - half the time of an f-string
-            milliseconds >> 16,
-            milliseconds & 0xFFFF,
-            counter >> 30,
-            0x8000 | counter >> 16 & 0x3FFF,
-            counter & 0xFFFF,
-            bits(32),
-        )
+                self._tail += 1 + _bits(24)
+            return f"{self._prefix}{self._tail:012x}"
+
+
+_generators: WeakSet[IdentityGenerator] = WeakSet()
+
+
+def _after_fork() -> None:
+    _random.seed()
+    for generator in list(_generators):
+        generator.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -14,7 +14,7 @@ from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 from pydantic_core import to_json
 
 from turnledger.domain.errors import Unreadable
-from turnledger.domain.event import Envelope, Event, EventRegistry
+from turnledger.domain.event import Draft, Envelope, EventRegistry
 from turnledger.domain.payload import decode
 
 _LENGTH = struct.Struct(">Q").pack
@@ -40,11 +40,13 @@ def chain_hash(  # noqa: D417, PLR0913, PLR0917 - the parts of the format, in it
             big-endian.
     """
     size = _LENGTH
-    head = previous + size(len(stream)) + stream + size(len(version)) + version
-    kind = size(len(topic)) + topic + size(len(schema_version)) + schema_version
-    time = size(len(recorded_at)) + recorded_at
-    payload = b"".join((size(len(metadata)), metadata, size(len(data)), data))
-    return hashlib.sha256(head + kind + time + payload).digest()
+    parts = (
+        *(previous, size(len(stream)), stream, size(len(version)), version),
+        *(size(len(topic)), topic, size(len(schema_version)), schema_version),
+        *(size(len(recorded_at)), recorded_at),
+        *(size(len(metadata)), metadata, size(len(data)), data),
+    )
+    return hashlib.sha256(b"".join(parts)).digest()
 
 
 @dataclass(frozen=True, init=False)
@@ -55,13 +57,13 @@ class LedgerEvent(StoredEvent):
         schema_version: The version of the event type's form.
         metadata: JSON text as bytes.
         recorded_at: Microseconds since 1970, UTC.
-        envelope: What it was made of, for the read models.
+        draft: What it was made of, for the read models.
     """
 
     schema_version: int
     metadata: bytes
     recorded_at: int
-    envelope: Envelope | None = None
+    draft: Draft | None = None
 
     def __init__(self, **fields: Any) -> None:
         """Take the fields at once: a frozen dataclass's own way costs 3 µs for so many."""
@@ -90,24 +92,25 @@ class LedgerMapper(Mapper[str]):
         self._registry = registry
 
     def to_stored_event(self, domain_event: Any) -> LedgerEvent:
-        """Write an envelope.
+        """Write a draft, or an envelope.
 
         Raises:
             Unreadable: The registry doesn't know its event type.
         """
-        event: Event = domain_event.event
+        stream_id, version, event, recorded_at, metadata = domain_event[:5]
         if type(event) not in self._registry.writable:
-            kind = f"{type(event).__name__} of stream {domain_event.originator_id}"
+            kind = f"{type(event).__name__} of stream {stream_id}"
             raise Unreadable(kind, "its type isn't registered")
+        written = isinstance(domain_event, Draft)
         return LedgerEvent(
-            originator_id=domain_event.originator_id,
-            originator_version=domain_event.originator_version,
+            originator_id=stream_id,
+            originator_version=version,
             topic=event.TOPIC,
             state=event.__pydantic_serializer__.to_json(event),
             schema_version=event.SCHEMA_VERSION,
-            metadata=to_json(domain_event.metadata),
-            recorded_at=domain_event.recorded_at,
-            envelope=domain_event,
+            metadata=metadata.encode() if written else to_json(metadata),
+            recorded_at=recorded_at,
+            draft=domain_event if written else None,
         )
 
     def to_domain_event(self, stored_event: StoredEvent) -> Any:

@@ -33,7 +33,7 @@ def migrate(store: SqliteStore) -> None:
         raise StoreReadOnly(store.url, f"its schema is {revision or 'missing'}, not {HEAD}")
     with store.core_connection() as connection, store.writing() as cursor:
         if _revision(store, cursor) != HEAD:
-            _upgrade(connection)
+            upgrade(connection)
 
 
 def _revision(store: SqliteStore, cursor: sqlite3.Cursor) -> str | None:
@@ -51,7 +51,8 @@ def _revision(store: SqliteStore, cursor: sqlite3.Cursor) -> str | None:
     return revision
 
 
-def _upgrade(connection: Connection) -> None:
+def upgrade(connection: Connection) -> None:
+    """Run the steps that are missing, in the transaction under way."""
     from alembic import command  # noqa: PLC0415 - slow to import, and seldom needed
     from alembic.config import Config  # noqa: PLC0415
 

@@ -5,64 +5,66 @@ of the same transaction.
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, get_args
 
 from pydantic_core import from_json, to_json
-from sqlalchemy import bindparam, select, true
+from sqlalchemy import bindparam, select
 
 from turnledger.domain import thread, thread_queue
+from turnledger.domain.duration import to_microseconds
 from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Event
 from turnledger.domain.limits import Context
-from turnledger.domain.payload import decode
-from turnledger.domain.thread_queue import SCALARS, STATE_FORM, State, Turn
+from turnledger.domain.payload import encode
+from turnledger.domain.thread_queue import STATE_FORM, State, Turn
 from turnledger.domain.thread_queue.commands import QueueCommand
-from turnledger.infrastructure.rows import Head
+from turnledger.domain.value import value
+from turnledger.infrastructure.queue_reader import (
+    FIRST,
+    HEAD_AND_FIRST,
+    QUEUED_TURN,
+    READERS,
+    VISIBLE,
+    WIDTH,
+    first_turn,
+)
+from turnledger.infrastructure.queue_rows import TurnRow
+from turnledger.infrastructure.rows import (
+    HEAD_WIDTH,
+    NOTHING_READY,
+    Head,
+    HeadChange,
+    QueueColumns,
+)
 from turnledger.infrastructure.schema import streams
-from turnledger.infrastructure.sqlite import DIALECT
-from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
-from turnledger.projections import queue_rows
-from turnledger.projections.plan import compiled
-from turnledger.projections.schema import from_microseconds, to_microseconds
+from turnledger.infrastructure.statement import EVERYTHING, Cursor, Row, run, statement
+from turnledger.infrastructure.unit_of_work import Glance, Origin, UnitOfWork
 
-Row = tuple[Any, ...]
-
-_LIFE_PREFIX, _QUEUE_PREFIX = thread.stream_id(""), thread_queue.stream_id("")
-_NO_ROWS: list[Row] = []
+_QUEUE_PREFIX = thread_queue.stream_id("")
 _NO_TURNS: dict[str, Turn] = {}
-_HEAD_WIDTH = len(Head._fields)
+_EMPTY = encode(State().scalars())
 
-NO_FORM = -1  # of a head row that can't be read
-EVERYTHING = -1  # SQLite's word for no limit
-
-_lives = streams.alias("lives")
-_LIFE = select(_lives.c.state).where(_lives.c.stream_id == bindparam("life"))
-_HEAD = select(streams, _LIFE.scalar_subquery().label("life")).where(
-    streams.c.stream_id == bindparam("stream_id")
-)
-_first = queue_rows.HEAD_OF_QUEUE.subquery("first")
-_used = queue_rows.DISPATCH.exists()
-
-LIFE = compiled(_LIFE, DIALECT)
-HEAD = compiled(_HEAD, DIALECT)
-HEAD_AND_FIRST = compiled(
-    _HEAD.add_columns(*_first.c).select_from(streams.outerjoin(_first, true())), DIALECT
-)
-HEAD_AND_DISPATCH = compiled(_HEAD.add_columns(_used), DIALECT)
-UPDATE_READY = compiled(
+UPDATE_LIFE = statement(
     streams.update()
     .where(streams.c.stream_id == bindparam("stream"))
-    .values(ready_at=bindparam("ready_at"), not_before=bindparam("not_before")),
-    DIALECT,
+    .values(
+        lifecycle=bindparam("lifecycle"),
+        ready_at=bindparam("ready_at"),
+        not_before=bindparam("not_before"),
+    )
 )
-QUEUED_TURN = compiled(queue_rows.QUEUED_TURN, DIALECT)
-VISIBLE = compiled(queue_rows.VISIBLE, DIALECT)
-DISPATCH = compiled(queue_rows.DISPATCH, DIALECT)
+MEND_FLIGHT = statement(
+    streams.update()
+    .where(streams.c.stream_id == bindparam("stream"))
+    .values({name: bindparam(name) for name in QueueColumns._fields[2:]})
+)
+LOCK = statement(
+    select(streams.c.version).where(streams.c.stream_id == bindparam("stream_id")).with_for_update()
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Look(QueueCommand):
     """What is read for a question is read like what a command is decided on."""
 
@@ -76,14 +78,14 @@ class Loaded(NamedTuple):
     Attributes:
         head: The stream's head row.
         state: What the command is decided on.
-        rows: The read model's rows of the turns in it.
         context: By what the command is judged.
+        work: The attempts of the first visible turn and its submission's event, if they were read.
     """
 
     head: Head
     state: State
-    rows: list[Row]
     context: Context
+    work: Row = ()
 
 
 def load(unit: UnitOfWork, command: QueueCommand) -> Loaded:
@@ -92,19 +94,28 @@ def load(unit: UnitOfWork, command: QueueCommand) -> Loaded:
     Raises:
         Unreadable: The row of a turn that it needs is damaged.
     """
+    thread_id = command.thread_id
+    stream_id = _QUEUE_PREFIX + thread_id
     try:
-        row, rows, used = _READERS[command.READS](unit.cursor.execute, command)
-        read = _place if command.READS == "visible" else _turn
-        turns = {turn[2]: read(turn) for turn in rows} if rows else _NO_TURNS
+        row, turns, used = READERS[command.READS](unit, stream_id, command)
     except (TypeError, ValueError, OverflowError, sqlite3.OperationalError) as error:
         if isinstance(error, sqlite3.OperationalError) and "UTF-8" not in str(error):
             raise
-        what = f"a queued turn of thread {command.thread_id}"
+        what = f"a queued turn of thread {thread_id}"
         raise Unreadable(what, f"damaged: {error}") from error
-    head, state = _known(unit, command.thread_id, row, turns)
-    if used:
-        state = state._replace(dispatch_ids=frozenset(used))
-    return Loaded(head, state, rows, unit.context(head))
+    head = unit.as_head(stream_id, row)
+    state = _state(unit, row, head, turns, used)
+    flying = None if state.in_flight is None else state.in_flight.queued_turn_id
+    if flying != head.in_flight_id and not isinstance(unit, Glance):
+        _mend_flight(unit, head, state)
+        return load(unit, command)
+    return Loaded(head, state, unit.context(head), () if row is None else row[FIRST:])
+
+
+def _mend_flight(unit: UnitOfWork, head: Head, state: State) -> None:
+    """Write anew what a damaged head row says of the flight: the first turn is found by it."""
+    columns = queue_columns(state, state, head.in_flight_at or head.recorded_at, 0)
+    unit.run(MEND_FLIGHT, {**columns._asdict(), "stream": head.stream_id})
 
 
 def load_head(unit: UnitOfWork, thread_id: str) -> Loaded:
@@ -126,37 +137,40 @@ def save(
     """Save the events that a command led to."""
     before, head = loaded.state, loaded.head
     state = thread_queue.fold(events, before)
-    ready = head[6:8] if command.KEEPS_HEAD and before.visible else ready_columns(state)
-    text = to_json(state[:SCALARS]).decode()
-    after = Head(head[0], 0, state.epoch, STATE_FORM, text, 0, *ready)
-    unit.save(head, after, events, command, origin, loaded.context)
+    queue, same_flight = None, False
+    if not (command.KEEPS_HEAD and before.visible):
+        queue = queue_columns(state, before, head.in_flight_at, unit.recorded_at(head))
+        same_flight = _same_flight(before, state)
+    text = to_json(state.scalars()).decode()
+    life = state.lifecycle
+    change = HeadChange(head, state.epoch, STATE_FORM, text, queue, life, same_flight)
+    unit.save(change, events, command, origin, loaded.context)
 
 
-def refresh(unit: UnitOfWork, thread_id: str) -> None:
-    """Write anew whether a thread gives out claims, after its lifecycle changed."""
-    row, rows, _ = _with_first(unit.cursor.execute, _Look(thread_id=thread_id))
-    head, state = _unusual(unit, thread_id, row)
-    if head.version:
-        try:
-            state = state._replace(turns={turn[2]: _turn(turn) for turn in rows})
-        except (TypeError, ValueError, OverflowError):  # a damaged head is given to nobody
-            state = state._replace(turns=_NO_TURNS)
-        unit.cursor.execute(UPDATE_READY.sql, (*ready_columns(state), head.stream_id))
+def queue_columns(
+    state: State, before: State, in_flight_at: int | None, recorded_at: int
+) -> QueueColumns:
+    """What a head row says to readers.
 
-
-def visible_rows(
-    cursor: sqlite3.Cursor, thread_id: str, *, after: int = -1, limit: int = EVERYTHING
-) -> list[Row]:
-    """The rows of a thread's visible queue behind an order."""
-    given = {"thread_id": thread_id, "after": after, "limit": limit}
-    return cursor.execute(VISIBLE.sql, VISIBLE.arguments(given)).fetchall()
-
-
-def turn_row(cursor: sqlite3.Cursor, thread_id: str, queued_turn_id: str) -> Row | None:
-    """The row of a queued turn, wherever it stands; None if it never was."""
-    given = {"thread_id": thread_id, "queued_turn_id": queued_turn_id}
-    row: Row | None = cursor.execute(QUEUED_TURN.sql, QUEUED_TURN.arguments(given)).fetchone()
-    return row
+    Args:
+        state: The queue as it is now.
+        before: As it was before the event.
+        in_flight_at: What stood in the row before.
+        recorded_at: The time of the event.
+    """
+    flying = state.in_flight
+    if flying is None:
+        ready_at, not_before = ready_columns(state)
+        return NOTHING_READY if ready_at is None else QueueColumns(ready_at, not_before)
+    return QueueColumns(
+        None,
+        None,
+        flying.queued_turn_id,
+        flying.dispatch_id,
+        flying.owner,
+        to_microseconds(flying.expires_at),
+        in_flight_at if flying is before.in_flight else recorded_at,
+    )
 
 
 def ready_columns(state: State) -> tuple[int | None, int | None]:
@@ -168,47 +182,87 @@ def ready_columns(state: State) -> tuple[int | None, int | None]:
     return to_microseconds(turn.created_at), not_before
 
 
-def _known(
-    unit: UnitOfWork, thread_id: str, row: Row | None, turns: dict[str, Turn]
-) -> tuple[Head, State]:
-    """The head row, and the state that it holds."""
-    if row is not None and row[3] == STATE_FORM and row[_HEAD_WIDTH] is None:
-        try:
-            state = State.from_scalars(from_json(row[4]), row[2], turns)
-            return Head(*row[:_HEAD_WIDTH]), state
-        except (TypeError, ValueError):  # damaged: the events still know
-            row = (*row[:3], NO_FORM, *row[4:])
-    head, state = _unusual(unit, thread_id, row)
-    return head, state._replace(turns=turns)
+def lock(unit: UnitOfWork, thread_id: str) -> bool:
+    """Keep other commands off a thread's queue until the end of the unit, if there is a queue."""
+    return unit.run(LOCK, {"stream_id": _QUEUE_PREFIX + thread_id}).fetchone() is not None
 
 
-def _unusual(unit: UnitOfWork, thread_id: str, row: Row | None) -> tuple[Head, State]:
-    """The head row and state of a new queue, of an archived thread's, or of another release's."""
+def set_life(unit: UnitOfWork, thread_id: str, life: thread_queue.Lifecycle, *, new: bool) -> None:
+    """Write into the queue's head row what its thread's life is, and whether it gives out claims.
+
+    Args:
+        unit: In which the queue is locked.
+        thread_id: The thread.
+        life: What it is from now on.
+        new: There was no queue to lock.
+
+    Raises:
+        Conflict: One came to be in the meantime.
+    """
     stream_id = _QUEUE_PREFIX + thread_id
-    if row is None:
-        found = unit.cursor.execute(LIFE.sql, (_LIFE_PREFIX + thread_id,)).fetchone()
-        head, state, life = Head(stream_id), State(), found and found[0]
-    else:
-        head, life = Head(*row[:_HEAD_WIDTH]), row[_HEAD_WIDTH]
-        try:
-            known = from_json(head.state) if head.form == STATE_FORM else None
-            state = State.from_scalars(known, head.epoch)  # type: ignore[arg-type]
-        except (TypeError, ValueError):  # of another form, or damaged: the events still know
-            state = _from_events(unit, stream_id)
-    if life is not None:
-        state = state._replace(lifecycle=lifecycle(unit, thread_id, life))
-    return head, state
-
-
-def lifecycle(unit: UnitOfWork, thread_id: str, stored: str) -> thread_queue.Lifecycle:
-    """A thread's lifecycle, from its head row's state; from its events, if that is of no use."""
+    if new:
+        unit.add_head(HeadChange(Head(stream_id), 0, STATE_FORM, _EMPTY, lifecycle=life))
+        return
+    row = unit.run(HEAD_AND_FIRST, {"stream_id": stream_id, "thread_id": thread_id}).fetchone()
+    head = unit.as_head(stream_id, row)
+    state = _state(unit, row, head, _NO_TURNS, frozenset()).but(lifecycle=life)
     try:
-        return thread.State.from_stored(decode(stored)).lifecycle
-    except (TypeError, ValueError):
-        state = thread.State()
-        for event in unit.events(thread.stream_id(thread_id)):
-            state = thread.evolve(state, event)
-        return state.lifecycle
+        state = state.but(turns=first_turn(row[WIDTH:FIRST]))
+    except (TypeError, ValueError, OverflowError):  # a damaged head is given to nobody
+        state = state.but(turns=_NO_TURNS)
+    ready_at, not_before = ready_columns(state)
+    given = {"stream": stream_id, "lifecycle": life, "ready_at": ready_at}
+    unit.run(UPDATE_LIFE, {**given, "not_before": not_before})
+
+
+def visible_rows(
+    cursor: Cursor, dialect: str, thread_id: str, *, after: int = -1, limit: int = EVERYTHING
+) -> list[TurnRow]:
+    """The rows of a thread's visible queue behind an order."""
+    given = {"thread_id": thread_id, "stream_id": _QUEUE_PREFIX + thread_id}
+    rows = run(cursor, dialect, VISIBLE, {**given, "after": after, "limit": limit})
+    return [TurnRow(*row) for row in rows]
+
+
+def turn_row(cursor: Cursor, dialect: str, thread_id: str, queued_turn_id: str) -> TurnRow | None:
+    """The row of a queued turn, wherever it stands; None if it never was."""
+    given = {"thread_id": thread_id, "stream_id": _QUEUE_PREFIX + thread_id}
+    given["queued_turn_id"] = queued_turn_id
+    row = run(cursor, dialect, QUEUED_TURN, given).fetchone()
+    return None if row is None else TurnRow(*row)
+
+
+def _same_flight(before: State, after: State) -> bool:
+    """Whether the same claim is in flight, so that no column changes by which rows are found."""
+    old, new = before.in_flight, after.in_flight
+    return old is not None and new is not None and old.epoch == new.epoch
+
+
+def _state(
+    unit: UnitOfWork, row: Row | None, head: Head, turns: dict[str, Turn], used: frozenset[str]
+) -> State:
+    """The state that a head row holds; from the events, if it is of another form, or damaged."""
+    if row is None:
+        return State(turns=turns, dispatch_ids=used)
+    try:
+        known = from_json(head.state) if head.form == STATE_FORM else None
+        state = State.from_scalars(known, head.epoch, turns, used)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        state = _from_events(unit, head.stream_id).but(turns=turns, dispatch_ids=used)
+    life = row[HEAD_WIDTH]
+    if life == "active":
+        return state
+    if life not in get_args(thread_queue.Lifecycle):
+        life = life_from_events(unit, head.stream_id.removeprefix(_QUEUE_PREFIX))
+    return state.but(lifecycle=life)
+
+
+def life_from_events(unit: UnitOfWork, thread_id: str) -> thread_queue.Lifecycle:
+    """A thread's lifecycle, where a head row is of no use."""
+    state = thread.State()
+    for event in unit.events(thread.stream_id(thread_id)):
+        state = thread.evolve(state, event)
+    return state.lifecycle
 
 
 def _from_events(unit: UnitOfWork, stream_id: str) -> State:
@@ -216,75 +270,3 @@ def _from_events(unit: UnitOfWork, stream_id: str) -> State:
     for event in unit.events(stream_id):
         state = thread_queue.pruned(thread_queue.evolve(state, event))
     return state
-
-
-# What is read for a command: the head row with the thread's life behind it, the rows of single
-# turns, and the dispatch ids that were used. As few statements as there can be: each costs 10 µs.
-Execute = Callable[[str, Row], sqlite3.Cursor]
-Read = tuple[Row | None, list[Row], tuple[str, ...]]
-
-
-def _alone(execute: Execute, command: Any) -> Read:
-    key = (_LIFE_PREFIX + command.thread_id, _QUEUE_PREFIX + command.thread_id)
-    return execute(HEAD.sql, key).fetchone(), _NO_ROWS, ()
-
-
-def _with_first(execute: Execute, command: Any) -> Read:
-    given = {"life": _LIFE_PREFIX + command.thread_id, "thread_id": command.thread_id}
-    given["stream_id"] = _QUEUE_PREFIX + command.thread_id
-    row = execute(HEAD_AND_FIRST.sql, HEAD_AND_FIRST.arguments(given)).fetchone()
-    if row is None or row[_HEAD_WIDTH + 1] is None:
-        return row, _NO_ROWS, ()
-    return row, [row[_HEAD_WIDTH + 1 :]], ()
-
-
-def _with_dispatch(execute: Execute, command: Any) -> Read:
-    given = {"life": _LIFE_PREFIX + command.thread_id, "thread_id": command.thread_id}
-    given |= {"stream_id": _QUEUE_PREFIX + command.thread_id, "dispatch_id": command.dispatch_id}
-    row = execute(HEAD_AND_DISPATCH.sql, HEAD_AND_DISPATCH.arguments(given)).fetchone()
-    return row, _NO_ROWS, (command.dispatch_id,) if row is not None and row[-1] else ()
-
-
-def _with_turn(execute: Execute, command: Any) -> Read:
-    row, _, used = _alone(execute, command)
-    given = {"thread_id": command.thread_id, "queued_turn_id": command.queued_turn_id}
-    named = execute(QUEUED_TURN.sql, QUEUED_TURN.arguments(given)).fetchall()
-    given = {"thread_id": command.thread_id, "after": -1, "limit": 2}
-    first_two = execute(VISIBLE.sql, VISIBLE.arguments(given)).fetchall()
-    return row, first_two + named, used
-
-
-def _with_visible(execute: Execute, command: Any) -> Read:
-    row, _, used = _alone(execute, command)
-    given = {"thread_id": command.thread_id, "after": -1, "limit": EVERYTHING}
-    return row, execute(VISIBLE.sql, VISIBLE.arguments(given)).fetchall(), used
-
-
-_READERS: dict[str, Callable[[Execute, Any], Read]] = {
-    "nothing": _alone,
-    "head": _with_first,
-    "dispatch": _with_dispatch,
-    "turn": _with_turn,
-    "visible": _with_visible,
-}
-
-
-def _place(row: Row) -> Turn:
-    """A visible turn as clearing and reordering need it: also one whose times are damaged."""
-    try:
-        return _turn(row)
-    except (TypeError, ValueError, OverflowError):
-        return Turn(row[2], row[1], queue_rows.UNKNOWN_TIME)
-
-
-def _turn(row: Row) -> Turn:
-    turn = queue_rows.TurnRow(*row)
-    return Turn(
-        turn.queued_turn_id,
-        turn.queue_order,
-        from_microseconds(turn.created_at),
-        turn.state,
-        bool(turn.outcome_unknown),
-        None if turn.not_before is None else from_microseconds(turn.not_before),
-        turn.claims,
-    )

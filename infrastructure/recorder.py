@@ -4,14 +4,13 @@ One call to `insert_events` writes the events, the head rows of their streams an
 models make of them. Inside a unit of work it is part of that transaction, else it makes one.
 """
 
-import sqlite3
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from eventsourcing.persistence import (
     ApplicationRecorder,
-    IntegrityError,
     Notification,
     ProcessRecorder,
     StoredEvent,
@@ -20,15 +19,15 @@ from eventsourcing.persistence import (
 )
 from sqlalchemy import Select, select
 
+from turnledger.domain.duration import to_microseconds
 from turnledger.infrastructure import rows
-from turnledger.infrastructure.changes import wait_for_change
 from turnledger.infrastructure.clock import Clock
-from turnledger.infrastructure.mapper import NO_HASH, LedgerEvent
-from turnledger.infrastructure.rows import Head, Row
+from turnledger.infrastructure.mapper import LedgerEvent
+from turnledger.infrastructure.rows import HeadChange
 from turnledger.infrastructure.schema import events
-from turnledger.infrastructure.sqlite import DIALECT, SqliteStore
-from turnledger.projections.plan import plan_for
-from turnledger.projections.schema import to_microseconds
+from turnledger.infrastructure.statement import DIALECTS, Cursor, Row, Statement, run
+from turnledger.infrastructure.store import Store
+from turnledger.projections.schema import Parameters
 
 _PAGE = 500
 _e = events.c
@@ -37,18 +36,17 @@ _e = events.c
 class LedgerRecorder(ProcessRecorder):
     """The library's recorder on a store."""
 
-    def __init__(self, store: SqliteStore, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         """Take the store, and the clock for events that bring no time of their own."""
         self.store = store
         self._clock = clock
-        self._plan = plan_for(DIALECT)
 
     def insert_events(
         self,
         stored_events: Sequence[StoredEvent],
         *,
-        cursor: sqlite3.Cursor | None = None,
-        heads: Sequence[tuple[Head, Head]] = (),
+        cursor: Cursor | None = None,
+        changes: Sequence[HeadChange] = (),
         tracking: Tracking | None = None,
         **_kwargs: Any,
     ) -> Sequence[int] | None:
@@ -57,7 +55,7 @@ class LedgerRecorder(ProcessRecorder):
         Args:
             stored_events: In order; their versions go on from their streams' last ones.
             cursor: Of the transaction under way, if there is one.
-            heads: For each stream, its head row before and after (the latter without its hash).
+            changes: What becomes of each stream's head row.
             tracking: How far another application's events have been processed.
 
         Returns:
@@ -66,58 +64,35 @@ class LedgerRecorder(ProcessRecorder):
         Raises:
             IntegrityError: A version or tracking id is taken.
         """
+        events = [e if isinstance(e, LedgerEvent) else self._plain(e) for e in stored_events]
         if cursor is None:
             with self.store.writing() as own:
-                return self._insert(own, stored_events, heads, tracking) or None
-        self._insert(cursor, stored_events, heads, tracking)
+                return self._insert(own, events, changes, tracking) or None
+        self._insert(cursor, events, changes, tracking)
         return None
 
+    @abstractmethod
     def _insert(
         self,
-        cursor: sqlite3.Cursor,
-        stored_events: Sequence[StoredEvent],
-        heads: Sequence[tuple[Head, Head]],
+        cursor: Cursor,
+        stored_events: Sequence[LedgerEvent],
+        changes: Sequence[HeadChange],
         tracking: Tracking | None,
     ) -> list[int]:
-        hashes = {before.stream_id: before.hash for before, _ in heads}
-        try:
-            positions = [self._insert_event(cursor, event, hashes) for event in stored_events]
-            for before, after in heads:
-                _write_head(cursor, before, after, hashes[before.stream_id])
-            if tracking is not None:
-                _insert_tracking(cursor, tracking)
-        except sqlite3.IntegrityError as error:
-            raise IntegrityError(str(error)) from error
-        return positions
+        """Write events, their head rows and what the read models make of them."""
 
-    def _insert_event(
-        self, cursor: sqlite3.Cursor, stored: StoredEvent, hashes: dict[str, bytes]
-    ) -> int:
-        event = stored if isinstance(stored, LedgerEvent) else self._plain(stored)
-        stream_id = str(event.originator_id)
-        previous = hashes.get(stream_id) or _last_hash(cursor, stream_id)
-        hashes[stream_id] = chained = event.chained_to(previous)
-        row = (
-            stream_id,
-            event.originator_version,
-            event.topic,
-            event.schema_version,
-            event.state.decode(),
-            event.metadata.decode(),
-            event.recorded_at,
-            bytearray(chained),  # the driver takes it without looking for an adapter first (1 µs)
-        )
-        cursor.execute(rows.INSERT_EVENT.sql, row)
-        self.store.log.uncopied_bytes += len(event.state)
-        position = cursor.lastrowid or 0
-        if event.envelope is not None:
-            self._plan.run(cursor.execute, event.envelope)
-        return position
+    @abstractmethod
+    def add_head(self, cursor: Cursor, change: HeadChange) -> None:
+        """Write the head row of a stream that has no events yet.
+
+        Raises:
+            Conflict: There is one.
+        """
 
     def _plain(self, stored: StoredEvent) -> LedgerEvent:
         """An event that wasn't made by a command of turnledger's."""
         now = to_microseconds(self._clock())
-        added = {"schema_version": 1, "metadata": b"{}", "recorded_at": now, "envelope": None}
+        added = {"schema_version": 1, "metadata": b"{}", "recorded_at": now, "draft": None}
         return LedgerEvent(**vars(stored), **added)
 
     def select_events(
@@ -160,7 +135,7 @@ class LedgerRecorder(ProcessRecorder):
 
     def max_notification_id(self) -> int | None:
         """The last position; None if there are no events."""
-        return self._one(rows.MAX_POSITION.sql, ())
+        return self._one(rows.MAX_POSITION, {})
 
     def subscribe(
         self, gt: int | None = None, topics: Sequence[str] = ()
@@ -174,18 +149,22 @@ class LedgerRecorder(ProcessRecorder):
 
     def max_tracking_id(self, application_name: str) -> int | None:
         """How far another application's events have been processed."""
-        return self._one(rows.MAX_TRACKING.sql, (application_name,))
+        return self._one(rows.MAX_TRACKING, {"name": application_name})
 
     def select(self, query: Select[Any]) -> list[Row]:
         """The rows that a query selects."""
-        ready = query.compile(dialect=DIALECT, compile_kwargs={"render_postcompile": True})
+        dialect = DIALECTS[self.store.dialect]
+        ready = query.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
         arguments = tuple(ready.params[name] for name in ready.positiontup or ())
+        self.store.number()
         with self.store.reading(damaged=True) as cursor:
-            return cursor.execute(str(ready), arguments).fetchall()
+            found: list[Row] = cursor.execute(str(ready), arguments).fetchall()
+            return found
 
-    def _one(self, sql: str, arguments: tuple[Any, ...]) -> int | None:
+    def _one(self, what: Statement, given: Parameters) -> int | None:
+        self.store.number()
         with self.store.reading() as cursor:
-            value: int | None = cursor.execute(sql, arguments).fetchone()[0]
+            value: int | None = run(cursor, self.store.dialect, what, given).fetchone()[0]
             return value
 
 
@@ -217,32 +196,4 @@ class LedgerSubscription(Subscription[LedgerRecorder]):
         self._buffer = list(found)
         if not found:
             newest = self._recorder.max_notification_id() or 0
-            wait_for_change(self._recorder.store, max(last, newest), self._PATIENCE_SECONDS)
-
-
-def _last_hash(cursor: sqlite3.Cursor, stream_id: str) -> bytes:
-    found = cursor.execute(
-        rows.SELECT_HASH.sql, rows.SELECT_HASH.arguments({"stream_id": stream_id})
-    ).fetchone()
-    return found[0] if found else NO_HASH
-
-
-def _write_head(cursor: sqlite3.Cursor, before: Head, after: Head, chained: bytes) -> None:
-    columns, blob = after[1:-1], bytearray(chained)
-    if before.version == 0:
-        cursor.execute(rows.INSERT_HEAD.sql, (after.stream_id, *columns, blob))
-        return
-    key = (before.stream_id, before.version)
-    cursor.execute(rows.UPDATE_HEAD.sql, (*columns, blob, *key))
-    if cursor.rowcount != 1:
-        msg = f"stream {after.stream_id} isn't at version {before.version} any more"
-        raise IntegrityError(msg)
-
-
-def _insert_tracking(cursor: sqlite3.Cursor, tracking: Tracking) -> None:
-    name, notification_id = tracking.application_name, tracking.notification_id
-    arguments = {"name": name, "further": notification_id}
-    further = rows.TRACK_FURTHER
-    cursor.execute(further.sql, further.arguments(arguments))
-    if cursor.rowcount == 0:
-        cursor.execute(rows.TRACK.sql, (name, notification_id))
+            self._recorder.store.wait_for_change(max(last, newest), self._PATIENCE_SECONDS)

@@ -5,6 +5,7 @@ this release can't read is left out, and named.
 """
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,11 +16,13 @@ from turnledger.domain.event import Envelope, Unknown
 from turnledger.domain.payload import encode
 from turnledger.domain.thread_queue import ThreadQueue
 from turnledger.infrastructure import queue_repository as repository
-from turnledger.infrastructure.rows import Head, Row
-from turnledger.infrastructure.sqlite import DIALECT
-from turnledger.projections.plan import TABLES, plan_for, target
+from turnledger.infrastructure.rows import NOTHING_READY, Head
+from turnledger.infrastructure.statement import DIALECTS, SQLITE, Row
+from turnledger.projections.plan import TABLES, plan_for, receipt_in, target
 
-_SETTLED = "SELECT 1 FROM settled_turns WHERE thread_id = ? AND queued_turn_id = ?"
+_KNOWN = "SELECT 1 FROM queued_turns WHERE thread_id = ? AND queued_turn_id = ?"
+
+_QUEUE_PREFIX = thread_queue.stream_id("")
 
 
 class Broken(NamedTuple):
@@ -42,9 +45,10 @@ class Replay:
         """Start with nothing."""
         self._database = sqlite3.connect(":memory:", isolation_level=None)
         for table in TABLES:
-            self._database.execute(str(CreateTable(table).compile(dialect=DIALECT)))
-        self._plan = plan_for(DIALECT)
+            self._database.execute(str(CreateTable(table).compile(dialect=DIALECTS[SQLITE])))
+        self._plan = plan_for(DIALECTS[SQLITE])
         self._queues: dict[str, thread_queue.State] = {}
+        self._in_flight_at: dict[str, int] = defaultdict(int)
         self._appended: dict[str, int] = {}
         self._lives: dict[str, thread.State] = {}
         self._evidence: set[tuple[str, str, str, int, str]] = set()
@@ -61,8 +65,8 @@ class Replay:
         if stream_id in self.unread:
             return
         try:
-            head = self._folded(stream_id, event)
-            self._plan.run(self._database.execute, envelope)
+            head = self._folded(stream_id, event, recorded_at)
+            self._project(envelope)
         except (ValueError, KeyError, sqlite3.Error) as error:
             self.broken.append(Broken(position, f"{event.TOPIC}: {error}"))
             self.unread[stream_id] = f"{event.TOPIC} can't follow what came before it"
@@ -80,26 +84,42 @@ class Replay:
         """The threads of the streams that can't be replayed."""
         return {target(stream_id) for stream_id in self.unread}
 
-    def head(self, stream_id: str) -> Head:
-        """What a stream's head row ought to be."""
-        head = self.heads[stream_id]
-        state = self._queues.get(stream_id)
-        if state is None:
-            return head
-        life = self._lives.get(thread.stream_id(target(stream_id)), thread.State())
-        ready = repository.ready_columns(state._replace(lifecycle=life.lifecycle))
-        return head._replace(ready_at=ready[0], not_before=ready[1])
+    def rows_of_heads(self) -> Iterator[Row]:
+        """What the head rows ought to be, by their streams."""
+        queues = {thread_queue.stream_id(target(stream_id)) for stream_id in self._lives}
+        for stream_id in sorted(queues | set(self.heads)):
+            yield self._row_of_head(stream_id)
+
+    def _row_of_head(self, stream_id: str) -> Row:
+        if not stream_id.startswith(_QUEUE_PREFIX):
+            head = self.heads[stream_id]
+            return (*head[:6], "active", *NOTHING_READY, head.hash)
+        state = self._queues.get(stream_id, thread_queue.State())
+        empty = Head(stream_id, 0, 0, thread_queue.STATE_FORM, encode(state.scalars()))
+        head = self.heads.get(stream_id, empty)
+        life = self._lives.get(thread.stream_id(target(stream_id)), thread.State()).lifecycle
+        state = state.but(lifecycle=life)
+        queue = repository.queue_columns(state, state, self._in_flight_at[stream_id], 0)
+        return (*head[:6], life, *queue, head.hash)
 
     def close(self) -> None:
         """Let the memory go."""
         self._database.close()
 
-    def _folded(self, stream_id: str, event: Any) -> Head:
+    def _project(self, envelope: Envelope) -> None:
+        stream_id, version, event, recorded_at, metadata = envelope
+        execute = self._database.execute
+        self._plan.run(execute, stream_id, version, event, recorded_at)
+        receipt = receipt_in(metadata)
+        if receipt is not None:
+            self._plan.keep(execute, receipt, stream_id, version, recorded_at)
+
+    def _folded(self, stream_id: str, event: Any, recorded_at: int) -> Head:
         category = stream_id.partition(":")[0]
         match category:
             case thread_queue.CATEGORY:
-                state = self._queue(stream_id, event)
-                text = encode(state[: thread_queue.SCALARS])
+                state = self._queue(stream_id, event, recorded_at)
+                text = encode(state.scalars())
                 return Head(stream_id, 0, state.epoch, thread_queue.STATE_FORM, text)
             case thread.CATEGORY:
                 life = self._lives.get(stream_id, thread.State())
@@ -114,16 +134,18 @@ class Replay:
                 msg = f"no aggregate has streams of the category {category!r}"
                 raise ValueError(msg)
 
-    def _queue(self, stream_id: str, event: Any) -> thread_queue.State:
+    def _queue(self, stream_id: str, event: Any, recorded_at: int) -> thread_queue.State:
         life = self._lives.get(thread.stream_id(target(stream_id)), thread.State()).lifecycle
-        before = self._queues.get(stream_id, thread_queue.State())._replace(lifecycle=life)
+        before = self._queues.get(stream_id, thread_queue.State()).but(lifecycle=life)
         _must_not(thread_queue.broken_rule(before, event))
         if isinstance(event, ThreadQueue.Appended):
             known = (target(stream_id), event.queued_turn_id)
-            settled = self._database.execute(_SETTLED, known).fetchone()
-            _must(settled is None, "a queued turn is appended once")
+            known_row = self._database.execute(_KNOWN, known).fetchone()
+            _must(known_row is None, "a queued turn is appended once")
             self._appended[stream_id] = self._appended.get(stream_id, 0) + 1
         state = thread_queue.pruned(thread_queue.evolve(before, event))
+        if state.in_flight is not before.in_flight:
+            self._in_flight_at[stream_id] = recorded_at
         self._queues[stream_id] = state
         return state
 

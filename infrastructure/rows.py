@@ -8,20 +8,20 @@ from sqlalchemy import Table, bindparam, func, insert, select, update
 
 from turnledger.infrastructure.mapper import NO_HASH, LedgerEvent
 from turnledger.infrastructure.schema import events, streams, tracking
-from turnledger.infrastructure.sqlite import DIALECT
-from turnledger.projections.plan import compiled
+from turnledger.infrastructure.statement import Row, ServerTime, Statement, statement
 
 
 class Head(NamedTuple):
-    """A stream's head row: what the next command decides on.
+    """What a command reads of its stream's head row.
 
     Attributes:
         version: Of the stream's last event; 0 if there is none.
         form: The version of the state's form.
         state: JSON text.
         recorded_at: Of the last event, in microseconds.
-        ready_at: See `schema`; of a thread's queue only. Likewise not_before.
         hash: Of the last event.
+        in_flight_at: See `QueueColumns`; likewise in_flight_id.
+        is_new: There is no row yet.
     """
 
     stream_id: str
@@ -30,12 +30,60 @@ class Head(NamedTuple):
     form: int = 0
     state: str = "{}"
     recorded_at: int = 0
+    hash: bytes = NO_HASH
+    in_flight_at: int | None = None
+    in_flight_id: str | None = None
+    is_new: bool = True
+
+
+class QueueColumns(NamedTuple):
+    """What the head row of a thread's queue says to readers; times in microseconds.
+
+    Attributes:
+        ready_at: When the turn was appended that a claim would give out; None if none would.
+        not_before: From when on it would.
+        in_flight_id: The turn in flight; likewise its dispatch_id, its owner, and expires_at.
+        in_flight_at: When the last event of the flight was recorded.
+    """
+
     ready_at: int | None = None
     not_before: int | None = None
-    hash: bytes = NO_HASH
+    in_flight_id: str | None = None
+    dispatch_id: str | None = None
+    owner: str | None = None
+    expires_at: int | None = None
+    in_flight_at: int | None = None
+
+
+NOTHING_READY = QueueColumns()
+
+
+class HeadChange(NamedTuple):
+    """What becomes of a head row; its version, time and hash are those of the last event.
+
+    Attributes:
+        queue: What changes for readers; None if nothing does.
+        lifecycle: Of the thread, as the command was decided on it.
+        same_flight: No more changes for readers than the flight's dispatch and end.
+    """
+
+    before: Head
+    epoch: int
+    form: int
+    state: str
+    queue: QueueColumns | None = None
+    lifecycle: str = "active"
+    same_flight: bool = False
 
 
 _e, _s, _t = events.c, streams.c, tracking.c
+
+HEAD = (
+    *(_s.version, _s.epoch, _s.form, _s.state, _s.recorded_at, _s.hash),
+    *(_s.in_flight_at, _s.in_flight_id),
+)
+HEAD_WIDTH = len(HEAD)
+WHOLE_HEAD = (*HEAD, _s.lifecycle, ServerTime())  # as `select`ed: the row, and what time it is
 
 
 def _inserted(table: Table, *left_out: str) -> Any:
@@ -43,40 +91,63 @@ def _inserted(table: Table, *left_out: str) -> Any:
     return insert(table).values({name: bindparam(name) for name in names})
 
 
-INSERT_EVENT = compiled(_inserted(events, "position"), DIALECT)
-INSERT_HEAD = compiled(_inserted(streams), DIALECT)
-UPDATE_HEAD = compiled(
-    update(streams)
-    .where(_s.stream_id == bindparam("stream"), _s.version == bindparam("expected"))
-    .values({c.name: bindparam(c.name) for c in streams.columns if c.name != "stream_id"}),
-    DIALECT,
-)
-SELECT_HASH = compiled(
+def _updated(*more: str) -> Any:
+    names = ("version", "epoch", "form", "state", "recorded_at", "hash", *more)
+    at_version = (
+        _s.stream_id == bindparam("stream"),
+        _s.version == bindparam("expected"),
+        _s.lifecycle == bindparam("lifecycle"),
+    )
+    changed: list[Any] = [(_s[name], bindparam(name)) for name in names]
+    return update(streams).where(*at_version).ordered_values(*changed)
+
+
+INSERT_EVENT = statement(_inserted(events, "position"))
+INSERT_HEAD = statement(_inserted(streams))
+UPDATE_HEAD = statement(_updated())
+UPDATE_FLIGHT = statement(_updated("dispatch_id", "expires_at", "in_flight_at"))
+UPDATE_QUEUE = statement(_updated(*QueueColumns._fields))
+SELECT_HASH = statement(
     select(_e.hash)
     .where(_e.stream_id == bindparam("stream_id"))
     .order_by(_e.version.desc())
-    .limit(1),
-    DIALECT,
+    .limit(1)
 )
-MAX_POSITION = compiled(select(func.max(_e.position)), DIALECT)
-MAX_TRACKING = compiled(
-    select(func.max(_t.notification_id)).where(_t.application_name == bindparam("name")), DIALECT
+
+
+def head_write(
+    change: HeadChange, version: int, recorded_at: int, chained: bytes
+) -> tuple[Statement, Row]:
+    """The statement that writes a head row as it is to be, and its arguments in order."""
+    before, epoch, form, state, queue, lifecycle, same_flight = change
+    new = (version, epoch, form, state, recorded_at)
+    blob = bytearray(chained)
+    if before.is_new:
+        return INSERT_HEAD, (before.stream_id, *new, lifecycle, *(queue or NOTHING_READY), blob)
+    key = (before.stream_id, before.version, lifecycle)
+    if queue is None:
+        return UPDATE_HEAD, (*new, blob, *key)
+    if same_flight:
+        flight = (queue.dispatch_id, queue.expires_at, queue.in_flight_at)
+        return UPDATE_FLIGHT, (*new, blob, *flight, *key)
+    return UPDATE_QUEUE, (*new, blob, *queue, *key)
+
+
+MAX_POSITION = statement(select(func.max(_e.position)))
+MAX_TRACKING = statement(
+    select(func.max(_t.notification_id)).where(_t.application_name == bindparam("name"))
 )
-TRACK = compiled(_inserted(tracking), DIALECT)
-TRACK_FURTHER = compiled(
+TRACK = statement(_inserted(tracking))
+TRACK_FURTHER = statement(
     update(tracking)
     .where(_t.application_name == bindparam("name"), _t.notification_id < bindparam("further"))
-    .values(notification_id=bindparam("further")),
-    DIALECT,
+    .values(notification_id=bindparam("further"))
 )
 
 
 @dataclass(frozen=True, init=False)
 class LedgerNotification(LedgerEvent, Notification):
     """A stored event with its position, as `Notification.id`."""
-
-
-Row = tuple[Any, ...]
 
 
 def as_notification(row: Row) -> LedgerNotification:
@@ -91,7 +162,7 @@ def as_notification(row: Row) -> LedgerNotification:
         schema_version=schema_version,
         metadata=_bytes(metadata),
         recorded_at=recorded_at,
-        envelope=None,
+        draft=None,
     )
 
 

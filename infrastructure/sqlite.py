@@ -11,30 +11,35 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import CLOCK_MONOTONIC, clock_gettime
+from typing import Literal
 
 from sqlalchemy import Connection, create_engine
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import NullPool, StaticPool
 
 from turnledger.domain.errors import StoreError, StoreReadOnly, StoreReplaced, StoreUnavailable
 from turnledger.domain.settings import Settings
+from turnledger.infrastructure import changes
+from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.failures import translated
 from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.file_system import shared_file_system
-from turnledger.infrastructure.held import Held
-from turnledger.infrastructure.write_ahead_log import LARGEST_LOG_BYTES, WriteAheadLog
+from turnledger.infrastructure.held import Held, Owner
+from turnledger.infrastructure.sqlite_connection import connect
+from turnledger.infrastructure.sqlite_recorder import SqliteRecorder
+from turnledger.infrastructure.statement import SQLITE
+from turnledger.infrastructure.write_ahead_log import WriteAheadLog
 
 FILE_CHECK_SECONDS = 0.5  # how often the path is looked at
 
-DIALECT = sqlite.dialect(paramstyle="qmark")
-
 
 class SqliteStore:
-    """A ledger's database file."""
+    """A ledger's database file; see `store.Store`."""
+
+    dialect = SQLITE
 
     def __init__(self, path: Path, settings: Settings, *, read_only: bool = False) -> None:
         """Remember where it is; nothing is opened yet."""
@@ -43,7 +48,6 @@ class SqliteStore:
         self.settings = settings
         self.read_only = read_only
         self._patience = settings.busy_timeout.total_seconds()
-        self._busy = int(self._patience * 1000)
         self.shared = shared_file_system(path)
         self.engine = create_engine("sqlite+pysqlite://", creator=self.connect, poolclass=NullPool)
         self._file: tuple[int, int] | None = None
@@ -69,37 +73,7 @@ class SqliteStore:
 
     def connect(self) -> sqlite3.Connection:
         """A new connection, configured."""
-        mode = "ro" if self.read_only else "rwc"
-        uri = f"{self.path.as_uri()}?mode={mode}{self._immutable()}"
-        driver = sqlite3.connect(
-            uri, uri=True, timeout=0, isolation_level=None, check_same_thread=False
-        )
-        try:
-            self._configure(driver)
-        except BaseException:
-            driver.close()
-            raise
-        return driver
-
-    def _immutable(self) -> str:
-        """A ledger at rest on a medium that can't be written has no log to read beside it."""
-        log = Path(f"{self.path}-wal")
-        at_rest = self.read_only and not log.exists()
-        return "&immutable=1" if at_rest and not os.access(self.path.parent, os.W_OK) else ""
-
-    def _configure(self, driver: sqlite3.Connection) -> None:
-        wanted = [f"busy_timeout={self._busy}", "mmap_size=0", "trusted_schema=OFF"]
-        wanted += ["recursive_triggers=ON"]  # so that REPLACE can't delete an event
-        if self.read_only:
-            wanted += ["query_only=ON"]
-        elif self.shared:
-            wanted += ["synchronous=EXTRA", "journal_mode=DELETE"]
-        else:  # EXTRA before the switch to WAL: a crash in it would lose all
-            wanted += ["synchronous=EXTRA", "journal_mode=WAL"]
-            wanted += [f"synchronous={self.settings.synchronous}", "wal_autocheckpoint=0"]
-            wanted += [f"journal_size_limit={LARGEST_LOG_BYTES}"]
-        for pragma in wanted:
-            driver.execute(f"PRAGMA {pragma}")
+        return connect(self.path, self.settings, read_only=self.read_only, shared=self.shared)
 
     def held(self) -> Held:
         """This thread's connection."""
@@ -131,6 +105,25 @@ class SqliteStore:
             setattr(engine.dialect, name, lambda _connection: None)
         yield engine.connect()
 
+    def recorder(self, clock: Clock) -> SqliteRecorder:
+        """The `eventsourcing` library's recorder on it."""
+        return SqliteRecorder(self, clock, self.log)
+
+    def examined(self) -> Iterator[tuple[str, Literal["ok", "note", "problem"], str]]:
+        """Nothing: `doctor` looks at the file itself."""
+        return iter(())
+
+    def number(self) -> None:
+        """Nothing: an event has its position from the start."""
+
+    def wait_for_change(self, since: int, timeout: float) -> int:
+        """Wait until there is an event behind a position; see `changes`."""
+        return changes.wait_for_change(self, since, timeout)
+
+    def last_position(self) -> int:
+        """The position of the last event; 0 if there is none."""
+        return changes.last_position(self)
+
     def close(self) -> None:
         """Close every thread's connection."""
         self._closed = True
@@ -144,17 +137,19 @@ class SqliteStore:
 
     # --- transactions
 
-    def begin(self, owner: object) -> sqlite3.Cursor:
+    def begin(self, owner: object, *, several: bool = False) -> sqlite3.Cursor:
         """Begin a transaction that holds the one write lock. `end` must follow.
 
         Args:
             owner: Lives as long as the transaction: what is left of a dead one's is rolled back.
+            several: Makes no difference here.
 
         Raises:
             StoreError: The database says no.
             StoreUnavailable: A command of this thread is under way, and a signal handler or a
                 clock gives another one: it would be in the middle of the first.
         """
+        del several
         held = self.held()
         if held.owner is not None and held.owner() is not None:
             raise StoreUnavailable(self.url, "a command of this very thread is under way")
@@ -168,7 +163,8 @@ class SqliteStore:
         except BaseException as error:
             self._end(held, error)
             raise
-        return held.cursor
+        cursor: sqlite3.Cursor = held.cursor
+        return cursor
 
     def end(self, error: BaseException | None) -> None:
         """Commit; or roll back, if something was raised, and say it in turnledger's words.
@@ -199,7 +195,7 @@ class SqliteStore:
     @contextmanager
     def writing(self) -> Generator[sqlite3.Cursor]:
         """A transaction from `begin` to `end`."""
-        owner = _Owner()
+        owner = Owner()
         cursor = self.begin(owner)
         try:
             yield cursor
@@ -279,10 +275,6 @@ class SqliteStore:
                 self._held.pop().abandon()
             reason = "the file is gone" if file is None else "the path leads to another file now"
             raise StoreReplaced(self.url, reason)
-
-
-class _Owner:
-    """Somebody who has a transaction."""
 
 
 def _as_it_is(stored: bytes) -> str:

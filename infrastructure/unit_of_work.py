@@ -9,24 +9,25 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import bindparam, select
 
 from turnledger.domain.command import Command
+from turnledger.domain.duration import from_microseconds, to_microseconds
 from turnledger.domain.errors import Unreadable
-from turnledger.domain.event import Envelope, Event, Metadata, Unknown
+from turnledger.domain.event import Draft, Event, Receipt, Unknown
 from turnledger.domain.limits import Context, Limits
+from turnledger.domain.payload import encode
 from turnledger.infrastructure.application import LedgerApplication
 from turnledger.infrastructure.clock import Clock
-from turnledger.infrastructure.rows import Head
+from turnledger.infrastructure.rows import HEAD_WIDTH, WHOLE_HEAD, Head, HeadChange
 from turnledger.infrastructure.schema import streams
-from turnledger.infrastructure.sqlite import DIALECT, SqliteStore
-from turnledger.projections.plan import compiled
-from turnledger.projections.schema import from_microseconds, to_microseconds
+from turnledger.infrastructure.statement import Cursor, Row, ServerTime, Statement, statement
+from turnledger.infrastructure.store import Store
+from turnledger.projections.schema import Parameters
 
 _log = logging.getLogger(__name__)
 
 CLOCK_STEP_MICROSECONDS = 60_000_000  # a step back by more than this is worth a word
 
-SELECT_HEAD = compiled(
-    select(streams).where(streams.c.stream_id == bindparam("stream_id")), DIALECT
-)
+SELECT_HEAD = statement(select(*WHOLE_HEAD).where(streams.c.stream_id == bindparam("stream_id")))
+SERVER_TIME = statement(select(ServerTime()))
 
 
 class Origin(NamedTuple):
@@ -37,15 +38,23 @@ class Origin(NamedTuple):
     correlation_id: str | None = None
     causation_id: str | None = None
     idempotency_key: str | None = None
-    scope: str | None = None
-    content_hash: str | None = None
+    scope: str = ""
+    content_hash: str = ""
+
+    def receipt(self, command: Command) -> Receipt | None:
+        """What the command leaves behind, if it was given a key."""
+        key = self.idempotency_key
+        if key is None:
+            return None
+        return Receipt(self.scope, key, command.NAME, self.command_id, self.content_hash)
 
 
 class UnitOfWork:
     """A transaction: a context manager, committed at the end, or nothing of it.
 
     Attributes:
-        cursor: The driver's cursor, for reads that belong to the decision.
+        cursor: The driver's cursor, for reads that belong to the decision; see `run`.
+        dialect: The store's.
         now: The reading of the clock by which everything in it is judged.
         stored_now: The same in microseconds.
         limits: The settings that decisions depend on.
@@ -55,30 +64,50 @@ class UnitOfWork:
         "__weakref__",
         "_application",
         "_clock",
+        "_several",
         "_store",
         "cursor",
+        "dialect",
         "limits",
         "now",
         "stored_now",
     )
 
     def __init__(
-        self, application: LedgerApplication, store: SqliteStore, clock: Clock, limits: Limits
+        self,
+        application: LedgerApplication,
+        store: Store,
+        clock: Clock | None,
+        limits: Limits,
+        *,
+        several: bool = False,
     ) -> None:
-        """Take the parts."""
+        """Take the parts.
+
+        Args:
+            application: Saves what was decided.
+            store: Where.
+            clock: None if the server's is the one that counts.
+            limits: The settings that decisions depend on.
+            several: More than one stream may be changed in it.
+        """
         self._application = application
         self._store = store
         self._clock = clock
+        self._several = several
+        self.dialect = store.dialect
         self.limits = limits
 
     def __enter__(self) -> Self:
         """Begin, and then read the clock: waiting for the lock must not make the reading old."""
-        self.cursor = self._store.begin(self)
-        try:
-            self._read_clock()
-        except BaseException as error:
-            self._store.end(error)
-            raise
+        self.cursor = self._store.begin(self, several=self._several)
+        if self._clock is not None:
+            try:
+                self.now = now = self._clock()
+                self.stored_now = to_microseconds(now)
+            except BaseException as error:
+                self._store.end(error)
+                raise
         return self
 
     def __exit__(
@@ -88,17 +117,36 @@ class UnitOfWork:
         trace: TracebackType | None,
     ) -> None:
         """Commit, or roll back what raised."""
-        del kind, trace
         self._store.end(error)
 
-    def _read_clock(self) -> None:
-        self.now = self._clock()
-        self.stored_now = to_microseconds(self.now)
+    def run(self, what: Statement, given: Parameters) -> Cursor:
+        """Run a statement that belongs to the decision."""
+        ready = what[self.dialect]
+        return self.cursor.execute(ready.sql, ready.arguments(given))
+
+    def read_clock(self) -> None:
+        """Read the server's clock, if that is the one that counts."""
+        if self._clock is None:
+            self.take_time(self.run(SERVER_TIME, {}).fetchone()[0])
+
+    def take_time(self, stored_now: int) -> None:
+        """Judge by the server's clock, as it was read with a head row."""
+        self.stored_now = stored_now
+        self.now = from_microseconds(stored_now)
 
     def head(self, stream_id: str) -> Head:
         """A stream's head row."""
-        row = self.cursor.execute(SELECT_HEAD.sql, (stream_id,)).fetchone()
-        return Head(*row) if row else Head(stream_id)
+        return self.as_head(stream_id, self.run(SELECT_HEAD, {"stream_id": stream_id}).fetchone())
+
+    def as_head(self, stream_id: str, row: Row | None) -> Head:
+        """What was read with `WHOLE_HEAD`; it sets the time."""
+        if row is None:
+            self.read_clock()
+            return Head(stream_id)
+        if self._clock is None:
+            self.take_time(row[HEAD_WIDTH + 1])
+        known: Any = (*row[:HEAD_WIDTH], False)
+        return Head(stream_id, *known)
 
     def context(self, head: Head) -> Context:
         """By what a command on a stream is judged, and when its events will be recorded."""
@@ -109,6 +157,14 @@ class UnitOfWork:
         if behind > CLOCK_STEP_MICROSECONDS:
             _log.warning("the clock is %.1f s behind the last event", behind / 1e6)
         return Context(now, from_microseconds(head.recorded_at), self.limits)
+
+    def recorded_at(self, head: Head) -> int:
+        """When the next events of a stream will be recorded: never before those that are there."""
+        return max(self.stored_now, head.recorded_at)
+
+    def add_head(self, change: HeadChange) -> None:
+        """Write the head row of a stream that has no events yet; see the recorder's."""
+        self._application.ledger_recorder.add_head(self.cursor, change)
 
     def events(self, stream_id: str) -> Iterator[Event]:
         """A stream's events, for a head row that another release wrote.
@@ -123,10 +179,9 @@ class UnitOfWork:
                 raise Unreadable(place, event.reason)
             yield event
 
-    def save(  # noqa: PLR0913, PLR0917 - a decision, whole
+    def save(
         self,
-        before: Head,
-        after: Head,
+        change: HeadChange,
         events: Sequence[Event],
         command: Command,
         origin: Origin,
@@ -135,25 +190,26 @@ class UnitOfWork:
         """Save a command's events in one stream, their read models and the stream's head row.
 
         Args:
-            before: The head row on which the command was decided.
-            after: What is to stand in it; version, time and hash are filled in.
+            change: What becomes of the head row on which the command was decided.
             events: At least one.
             command: What they come from, for the record.
             origin: Where the command comes from.
             context: By what it was judged.
         """
-        stream_id, version = before.stream_id, before.version
-        recorded_at = max(self.stored_now, before.recorded_at)
+        head = change.before
+        stream_id, version, recorded_at = head.stream_id, head.version, self.recorded_at(head)
         metadata = _metadata(command, origin, context)
-        envelopes: list[Envelope] = []
+        receipt = None if origin.idempotency_key is None else origin.receipt(command)
+        drafts: list[Draft] = []
         for event in events:
             version += 1
-            envelopes.append(Envelope(stream_id, version, event, recorded_at, metadata))
-        if origin.idempotency_key is not None:
-            receipt = {"scope": origin.scope, "content_hash": origin.content_hash}
-            envelopes[0] = envelopes[0]._replace(metadata={**metadata, "receipt": receipt})
-        after = after._replace(version=version, recorded_at=recorded_at)
-        self._application.save(*envelopes, cursor=self.cursor, heads=((before, after),))
+            if receipt is None:
+                drafts.append(Draft(stream_id, version, event, recorded_at, metadata))
+            else:
+                marked = _marked(metadata, receipt)
+                drafts.append(Draft(stream_id, version, event, recorded_at, marked, receipt))
+                receipt = None
+        self._application.save(*drafts, cursor=self.cursor, changes=(change,))
 
 
 class Glance(UnitOfWork):
@@ -165,7 +221,9 @@ class Glance(UnitOfWork):
         """Begin."""
         with ExitStack() as opened:
             self.cursor = opened.enter_context(self._store.reading(snapshot=True))
-            self._read_clock()
+            if self._clock is not None:
+                self.now = self._clock()
+                self.stored_now = to_microseconds(self.now)
             self._open = opened.pop_all()
         return self
 
@@ -179,21 +237,28 @@ class Glance(UnitOfWork):
         self._open.__exit__(kind, error, trace)
 
 
-def _metadata(command: Command, origin: Origin, context: Context) -> Metadata:
-    record: dict[str, Any] = {
-        "name": command.NAME,
-        "id": origin.command_id,
-        "arguments": command.arguments(),
-    }
-    if context.limits.recorded:
-        record["limits"] = context.limits.recorded
+def _metadata(command: Command, origin: Origin, context: Context) -> str:
+    """What is recorded beside the events, as JSON text: put together, since all but two are fixed.
+
+    The caller's words are written by the JSON library; the rest needs no escapes.
+    """
+    record = (
+        f'{{"command":{{"name":"{command.NAME}","id":"{origin.command_id}",'
+        f'"arguments":{command.arguments()}{context.limits.recorded}'
+    )
     if context.recorded_at is not context.now:
-        record["now"] = context.now
-    metadata: Metadata = {"command": record}
-    if origin[1:5] != _NOBODY:
-        given = zip(_NAMES, origin[1:5], strict=True)
-        metadata.update((name, value) for name, value in given if value is not None)
-    return metadata
+        record += f',"now":{encode(context.now)}'
+    if origin[1:5] == _NOBODY:
+        return record + "}}"
+    given = zip(_NAMES, origin[1:5], strict=True)
+    rest = encode({name: value for name, value in given if value is not None})
+    return f"{record}}},{rest[1:]}"
+
+
+def _marked(metadata: str, receipt: Receipt) -> str:
+    """The metadata of the event that leaves a receipt."""
+    said = {"scope": receipt.scope, "content_hash": receipt.content_hash}
+    return f'{metadata[:-1]},"receipt":{encode(said)}}}'
 
 
 _NAMES = ("actor", "correlation_id", "causation_id", "idempotency_key")

@@ -8,21 +8,17 @@ from typing import Any, NamedTuple, cast
 
 from sqlalchemy.engine import Dialect
 
-from turnledger.domain.event import Envelope, Metadata, Unknown
+from turnledger.domain.duration import to_microseconds
+from turnledger.domain.event import Metadata, Receipt
 from turnledger.domain.payload import encode
 from turnledger.projections import dispatches, queued_turns, receipts
-from turnledger.projections.schema import Parameters, Reactions, to_microseconds
+from turnledger.projections.schema import Parameters, Reactions
 
 READ_MODELS: tuple[Reactions, ...] = (queued_turns.ON, dispatches.ON)
-TABLES = (
-    queued_turns.visible_queue,
-    queued_turns.in_flight_turns,
-    queued_turns.settled_turns,
-    dispatches.dispatches,
-    receipts.receipts,
-)
+TABLES = (queued_turns.queued_turns, dispatches.dispatches, receipts.receipts)
 
 Arguments = tuple[Any, ...]
+Execute = Callable[[str, Arguments], object]
 
 
 class Compiled(NamedTuple):
@@ -60,26 +56,38 @@ class Plan:
                 ready = [compiled(s.statement, dialect)._replace(rows=s.rows) for s in steps]
                 self._steps.setdefault(kind, []).extend(ready)
 
-    def run(self, execute: Callable[[str, Arguments], object], envelope: Envelope) -> None:
+    def run(
+        self, execute: Execute, stream_id: str, version: int, event: Any, recorded_at: int
+    ) -> None:
         """Do to the read models what an event does to them.
 
         Args:
             execute: Runs a statement in the transaction.
-            envelope: The event with its place and metadata.
+            stream_id: Where the event stands; likewise its version.
+            version: The event's version.
+            event: The event.
+            recorded_at: In microseconds.
         """
-        stream_id, version, event, recorded_at, metadata = envelope
-        steps = self._steps.get(type(event), ())
-        if steps or "receipt" in metadata:
-            given = {} if isinstance(event, Unknown) else parameters(event)
-            given["thread_id"] = target(stream_id)
-            given["version"] = version
-            given["recorded_at"] = recorded_at
-            for sql, arguments, rows in steps:
-                for row in rows(event, given) if rows else (given,):
-                    execute(sql, arguments(row))
-            if "receipt" in metadata:
-                receipt = _receipt(metadata, given, stream_id)
-                execute(self._receipt.sql, self._receipt.arguments(receipt))
+        steps = self._steps.get(type(event))
+        if steps is None:
+            return
+        given = parameters(event)
+        given["thread_id"] = target(stream_id)
+        given["version"] = version
+        given["recorded_at"] = recorded_at
+        for sql, arguments, rows in steps:
+            if rows is None:
+                execute(sql, arguments(given))
+                continue
+            for row in rows(event, given):
+                execute(sql, arguments(row))
+
+    def keep(
+        self, execute: Execute, receipt: Receipt, stream_id: str, version: int, recorded_at: int
+    ) -> None:
+        """Keep the receipt of the command whose first event this is."""
+        place = {"stream_id": stream_id, "version": version, "recorded_at": recorded_at}
+        execute(self._receipt.sql, self._receipt.arguments({**receipt._asdict(), **place}))
 
 
 @cache
@@ -117,15 +125,10 @@ def _stored_time(time: datetime | None) -> int | None:
     return None if time is None else to_microseconds(time)
 
 
-def _receipt(metadata: Metadata, given: Parameters, stream_id: str) -> Parameters:
-    receipt, command = metadata["receipt"], metadata["command"]
-    return {
-        "scope": receipt["scope"],
-        "idempotency_key": metadata["idempotency_key"],
-        "command": command["name"],
-        "command_id": command["id"],
-        "content_hash": receipt["content_hash"],
-        "stream_id": stream_id,
-        "version": given["version"],
-        "recorded_at": given["recorded_at"],
-    }
+def receipt_in(metadata: Metadata) -> Receipt | None:
+    """The receipt in an event's metadata, if it says of one."""
+    if "receipt" not in metadata:
+        return None
+    said, command = metadata["receipt"], metadata["command"]
+    key, name = metadata["idempotency_key"], command["name"]
+    return Receipt(said["scope"], key, name, command["id"], said["content_hash"])

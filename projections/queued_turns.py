@@ -1,9 +1,10 @@
-"""Where each queued turn stands: visible, in flight or settled.
+"""Where each queued turn stands: one row for each, from its appending on, for ever.
 
-Three tables of one shape, and a turn is a row in exactly one of them. `visible_queue` is what
-people see and reorder; `in_flight_turns` what an owner holds; `settled_turns` what is gone and
-stays known (its submission is in the event whose version `submission_version` names). A row
-moves as it is, so that a turn comes back to the place that it had.
+A turn's row says pending, failed, acked or deleted. That it is in flight stands in the head row of
+its thread's stream alone: a claim, a renewal and a dispatch change no row here, and what comes
+back from flight is at its place as it was. The submission is in the event whose version
+`submission_version` names, and nowhere else. The views `visible_queue` and `in_flight_turns` put
+the three together.
 
 No step reads what another step of the same event has written: a store may run them as one.
 """
@@ -11,18 +12,15 @@ No step reads what another step of the same event has written: a store may run t
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     Index,
     PrimaryKeyConstraint,
     Table,
     Text,
     bindparam,
     case,
-    delete,
     func,
     insert,
     null,
-    select,
     update,
 )
 from sqlalchemy import literal_column as sql
@@ -41,127 +39,94 @@ from turnledger.projections.schema import (
     text,
 )
 
-
-def _columns() -> list[Column[Any]]:
-    return [
-        text("thread_id"),
-        integer("queue_order"),
-        text("queued_turn_id"),
-        text("submission", nullable=True),
-        integer("submission_version"),
-        integer("appended_version"),
-        text("state"),
-        text("failure", nullable=True),
-        flag("altered"),
-        flag("outcome_unknown"),
-        text("dispatch_id", nullable=True),
-        text("evidence"),
-        count("attempts"),
-        count("claims"),
-        integer("not_before", nullable=True),
-        integer("created_at"),
-        integer("updated_at"),
-        integer("version"),
-    ]
-
-
-visible_queue = Table(
-    "visible_queue",
+queued_turns = Table(
+    "queued_turns",
     metadata,
-    *_columns(),
-    PrimaryKeyConstraint("thread_id", "queue_order"),
-    Index("visible_queue_id", "thread_id", "queued_turn_id", unique=True),
-    sqlite_with_rowid=False,
-)
-
-in_flight_turns = Table(
-    "in_flight_turns",
-    metadata,
-    *_columns(),
-    text("owner"),
-    integer("epoch"),
-    integer("expires_at"),
-    PrimaryKeyConstraint("thread_id"),
-    sqlite_with_rowid=False,
-)
-
-settled_turns = Table(
-    "settled_turns",
-    metadata,
-    *_columns(),
+    text("thread_id"),
+    text("queued_turn_id"),
+    integer("queue_order"),
+    integer("submission_version"),
+    integer("appended_version"),
+    text("state"),
+    text("failure", nullable=True),
+    flag("altered"),
+    flag("outcome_unknown"),
+    text("dispatch_id", nullable=True),
+    text("evidence"),
+    count("attempts"),
+    count("claims"),
+    integer("not_before", nullable=True),
+    integer("created_at"),
+    integer("updated_at"),
+    integer("version"),
     PrimaryKeyConstraint("thread_id", "queued_turn_id"),
     sqlite_with_rowid=False,
 )
+_q = queued_turns.c
 
-_NAMES = tuple(column.name for column in visible_queue.columns)
-_v, _f, _s = visible_queue.c, in_flight_turns.c, settled_turns.c
+
+def live(columns: Any) -> Any:
+    """Of a turn that is visible or in flight; a damaged state doesn't let it be passed over."""
+    return columns.state.not_in([sql("'acked'"), sql("'deleted'")])
+
+
+LIVE = live(_q)
+Index(
+    "queued_turns_live",
+    _q.thread_id,
+    _q.queue_order,
+    unique=True,
+    sqlite_where=LIVE,
+    postgresql_where=LIVE,
+)
+
 _THREAD: Any = bindparam("thread_id")
 _ID: Any = bindparam("queued_turn_id")
 _FALSE: Any = sql("false")
-_ONE: Any = sql("1")
-_NONE: Any = sql("'[]'")
 _STAMP: dict[str, Any] = {"updated_at": bindparam("recorded_at"), "version": bindparam("version")}
-_THIS_VISIBLE = (_v.thread_id == _THREAD, _v.queued_turn_id == _ID)
-_ALL_VISIBLE = (_v.thread_id == _THREAD,)
-_IN_FLIGHT = (_f.thread_id == _THREAD,)
+_KNOWN: dict[str, Any] = {"failure": null(), "altered": _FALSE, "outcome_unknown": _FALSE}
 _AGAIN: dict[str, Any] = {
     "state": sql("'pending'"),
-    "failure": null(),
-    "altered": _FALSE,
-    "outcome_unknown": _FALSE,
     "dispatch_id": null(),
-    "attempts": _v.attempts + _ONE,
+    "attempts": _q.attempts + sql("1"),
     "claims": sql("0"),
-    **_STAMP,
+    **_KNOWN,
 }
+_GIVEN_BACK: dict[str, Any] = {"claims": _q.claims + sql("1")}
 
 
-def _move(source: Table, target: Table, where: Any, **changes: Any) -> tuple[Step, Step]:
-    """Move rows from one table to another, with some columns changed."""
-    names = [*_NAMES, *(name for name in changes if name not in _NAMES)]
-    columns = [changes[name] if name in changes else source.c[name] for name in names]
-    copied = insert(target).from_select(names, select(*columns).where(*where))
-    return Step(copied), Step(delete(source).where(*where))
+def _this(**changes: Any) -> Step:
+    """A change of the turn that the event names."""
+    this = (_q.thread_id == _THREAD, _q.queued_turn_id == _ID)
+    return Step(update(queued_turns).where(*this).values(**changes, **_STAMP))
 
 
-def _settle(source: Table, where: Any, word: str, **known: Any) -> tuple[Step, Step]:
-    changes = {"state": sql(f"'{word}'"), "submission": null(), **known, **_STAMP}
-    return _move(source, settled_turns, where, **changes)
-
-
-def _back(**changes: Any) -> tuple[Step, Step]:
-    return _move(in_flight_turns, visible_queue, _IN_FLIGHT, **changes, **_STAMP)
+def _parameter(*names: str) -> dict[str, Any]:
+    return {name: bindparam(name) for name in names}
 
 
 def _appended() -> Step:
-    values = {
-        "thread_id": _THREAD,
-        "queue_order": bindparam("queue_order"),
-        "queued_turn_id": _ID,
-        "submission": bindparam("submission"),
+    changed: dict[str, Any] = {
+        **_parameter("thread_id", "queued_turn_id", "queue_order", "not_before", "created_at"),
         "submission_version": bindparam("version"),
         "appended_version": bindparam("version"),
         "state": sql("'pending'"),
-        "failure": null(),
-        "altered": _FALSE,
-        "outcome_unknown": _FALSE,
         "dispatch_id": null(),
-        "evidence": _NONE,
+        "evidence": sql("'[]'"),
         "attempts": sql("0"),
         "claims": sql("0"),
-        "not_before": bindparam("not_before"),
-        "created_at": bindparam("created_at"),
+        **_KNOWN,
         **_STAMP,
     }
-    return Step(insert(visible_queue).values(values))
+    return Step(insert(queued_turns).values(changed))
 
 
-def _edited() -> Step:
-    changed: dict[str, Any] = {
-        "submission": bindparam("submission"),
-        "submission_version": bindparam("version"),
-    }
-    return Step(update(visible_queue).where(*_THIS_VISIBLE).values(**changed, **_STAMP))
+def _cleared() -> Step:
+    live = (_q.thread_id == _THREAD, LIVE)
+    flew: Any = _q.queued_turn_id == bindparam("in_flight_id", type_=Text())
+    dispatch = case((flew, bindparam("dispatch_id", type_=Text())), else_=_q.dispatch_id)
+    ended = {"state": sql("'deleted'"), "dispatch_id": dispatch}
+    return Step(update(queued_turns).where(*live).values(**ended, **_STAMP))
 
 
 def _reordered() -> Step:
@@ -169,42 +134,28 @@ def _reordered() -> Step:
         places = enumerate(event.queued_turn_ids, event.first_order)
         return [{**given, "queued_turn_id": i, "queue_order": order} for order, i in places]
 
-    place = {"queue_order": bindparam("queue_order"), **_STAMP}
-    return Step(update(visible_queue).where(*_THIS_VISIBLE).values(**place), rows)
-
-
-def _claimed() -> tuple[Step, Step]:
-    held: dict[str, Any] = {
-        name: bindparam(name) for name in ("owner", "epoch", "expires_at", "claims")
-    }
-    changes = {"state": sql("'claimed'"), **held, **_STAMP}
-    return _move(visible_queue, in_flight_turns, _THIS_VISIBLE, **changes)
-
-
-def _change_in_flight(**changes: Any) -> Step:
-    return Step(update(in_flight_turns).where(*_IN_FLIGHT).values(**changes, **_STAMP))
+    return _this(**_parameter("queue_order"))._replace(rows=rows)
 
 
 def _resolved() -> tuple[Step, ...]:
     def only(decision: str) -> Any:
         return lambda event, given: [given] if event.decision == decision else []
 
-    again = Step(update(visible_queue).where(*_THIS_VISIBLE).values(_AGAIN), only("retry"))
-    known = {"failure": null(), "altered": _FALSE, "outcome_unknown": _FALSE}
-    done = _settle(visible_queue, _THIS_VISIBLE, "acked", **known)
-    return again, *(step._replace(rows=only("acked")) for step in done)
+    done = _this(state=sql("'acked'"), **_KNOWN)
+    return _this(**_AGAIN)._replace(rows=only("retry")), done._replace(rows=only("acked"))
 
 
-def _kept(table: Table) -> Step:
+def _kept() -> Step:
     """Add to the JSON array as text, since its bytes must be the same on every store."""
-    kept, item = table.c.evidence, bindparam("item", type_=Text())
-    rest = func.substr(kept, _ONE, func.length(kept) - _ONE)
+    kept, item = _q.evidence, bindparam("item", type_=Text())
+    one: Any = sql("1")
+    rest = func.substr(kept, one, func.length(kept) - one)
     longer: Any = case(
-        (kept == _NONE, sql("'['").concat(item).concat(sql("']'"))),
+        (kept == sql("'[]'"), sql("'['").concat(item).concat(sql("']'"))),
         else_=rest.concat(sql("','")).concat(item).concat(sql("']'")),
     )
-    this = (table.c.thread_id == _THREAD, table.c.queued_turn_id == _ID)
-    return Step(update(table).where(*this).values(evidence=longer), _evidence_item)
+    this = (_q.thread_id == _THREAD, _q.queued_turn_id == _ID)
+    return Step(update(queued_turns).where(*this).values(evidence=longer), _evidence_item)
 
 
 def _evidence_item(event: Evidence.Kept, given: Parameters) -> list[Parameters]:
@@ -212,34 +163,23 @@ def _evidence_item(event: Evidence.Kept, given: Parameters) -> list[Parameters]:
     return [{**given, "item": encode({**item, "recorded_at": given["recorded_at"]})}]
 
 
-_FAILED = _back(
+_FAILED = _this(
     state=sql("'failed'"),
-    failure=bindparam("failure"),
-    altered=bindparam("altered"),
-    outcome_unknown=bindparam("outcome_unknown"),
+    claims=sql("0"),
+    **_parameter("failure", "altered", "outcome_unknown", "dispatch_id"),
 )
 
 ON: Reactions = {
     ThreadQueue.Appended: (_appended(),),
-    ThreadQueue.Edited: (_edited(),),
-    ThreadQueue.Deleted: _settle(visible_queue, _THIS_VISIBLE, "deleted"),
-    ThreadQueue.Cleared: (
-        *_settle(visible_queue, _ALL_VISIBLE, "deleted"),
-        *_settle(in_flight_turns, _IN_FLIGHT, "deleted"),
-    ),
+    ThreadQueue.Edited: (_this(submission_version=bindparam("version")),),
+    ThreadQueue.Deleted: (_this(state=sql("'deleted'")),),
+    ThreadQueue.Cleared: (_cleared(),),
     ThreadQueue.Reordered: (_reordered(),),
-    ThreadQueue.Claimed: _claimed(),
-    ThreadQueue.Renewed: (_change_in_flight(expires_at=bindparam("expires_at")),),
-    ThreadQueue.Released: _back(state=sql("'pending'")),
-    ThreadQueue.Recovered: _back(state=sql("'pending'")),
-    ThreadQueue.DispatchStarted: (
-        _change_in_flight(
-            state=sql("'dispatching'"), dispatch_id=bindparam("dispatch_id"), claims=sql("0")
-        ),
-    ),
-    ThreadQueue.Acked: _settle(in_flight_turns, _IN_FLIGHT, "acked"),
-    ThreadQueue.Failed: _FAILED,
-    ThreadQueue.Retried: (Step(update(visible_queue).where(*_THIS_VISIBLE).values(_AGAIN)),),
+    ThreadQueue.Released: (_this(**_GIVEN_BACK),),
+    ThreadQueue.Recovered: (_this(**_GIVEN_BACK),),
+    ThreadQueue.Acked: (_this(state=sql("'acked'"), **_parameter("dispatch_id")),),
+    ThreadQueue.Failed: (_FAILED,),
+    ThreadQueue.Retried: (_this(**_AGAIN),),
     ThreadQueue.Resolved: _resolved(),
-    Evidence.Kept: (_kept(visible_queue), _kept(in_flight_turns), _kept(settled_turns)),
+    Evidence.Kept: (_kept(),),
 }

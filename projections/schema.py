@@ -1,12 +1,10 @@
 """What the read models' tables share: their metadata, their column types, their statements.
 
-Times are stored as whole microseconds since 1970 in UTC: exact, comparable, the same bytes on
-every store. JSON is stored as compact text, since the stores' own JSON types reorder keys and
+JSON is stored as compact text, since the stores' own JSON types reorder keys and
 round large numbers.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, Text
@@ -32,23 +30,14 @@ class Step(NamedTuple):
 
 Reactions = dict[type[Event], tuple[Step, ...]]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
-
-def to_microseconds(time: datetime) -> int:
-    """A time as it is stored."""
-    return (time - _EPOCH) // _MICROSECOND
-
-
-def from_microseconds(stored: int) -> datetime:
-    """A stored time, in UTC."""
-    return _EPOCH + timedelta(microseconds=stored)
+# Names are compared and ordered by their bytes, as SQLite does anyway.
+BYTEWISE = Text().with_variant(Text(collation="C"), "postgresql")
 
 
 def text(name: str, *, nullable: bool = False, primary_key: bool = False) -> Column[str]:
     """A column of text."""
-    return Column(name, Text, nullable=nullable, primary_key=primary_key)
+    return Column(name, BYTEWISE, nullable=nullable, primary_key=primary_key)
 
 
 def integer(name: str, *, nullable: bool = False) -> Column[int]:

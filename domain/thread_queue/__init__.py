@@ -14,7 +14,6 @@ from turnledger.domain.thread_queue.events import CATEGORY, EVENTS, ThreadQueue,
 from turnledger.domain.thread_queue.guards import Decision, why_blocked
 from turnledger.domain.thread_queue.history import broken_rule
 from turnledger.domain.thread_queue.state import (
-    SCALARS,
     STATE_FORM,
     State,
     Turn,
@@ -28,7 +27,6 @@ from turnledger.domain.thread_queue.waiting import clear
 __all__ = [
     "CATEGORY",
     "EVENTS",
-    "SCALARS",
     "STATE_FORM",
     "Claim",
     "Decision",

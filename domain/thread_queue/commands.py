@@ -1,23 +1,26 @@
 """The commands of a thread's queue: what is wished, checked and complete.
 
 `READS` names what is needed of single turns, to decide and to know the head afterwards: nothing,
-the head, one turn (and the first two), all visible ones, or whether a dispatch id was used.
+the head, the head with its submission (work), one turn (and the first two), all visible ones, or
+whether a dispatch id was used.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
 from turnledger.domain.command import Command, event_field, event_fields, event_record
+from turnledger.domain.payload import encode
+from turnledger.domain.value import value
 
-_OWNER, _EPOCH = event_field("owner"), event_field("epoch")
+_OWNER, _EPOCH = encode(event_field("owner")), encode(event_field("epoch"))
+_FAILURE = encode(event_record("failure", "outcome_unknown", "altered"))[1:]
 
 EXPIRED = "outcome unknown after the claim expired"  # what a recovered dispatch failed of
 
-Reads = Literal["nothing", "head", "turn", "visible", "dispatch"]
+Reads = Literal["nothing", "head", "work", "turn", "visible", "dispatch"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class QueueCommand(Command):
     """A command of a thread's queue."""
 
@@ -25,7 +28,7 @@ class QueueCommand(Command):
     KEEPS_HEAD: ClassVar[bool] = False  # of a queue in which something is visible
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Append(QueueCommand):
     """Put a submission behind everything that is there."""
 
@@ -37,7 +40,7 @@ class Append(QueueCommand):
     not_before: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AppendMany(QueueCommand):
     """Put submissions behind everything that is there, in order, all or none."""
 
@@ -51,7 +54,7 @@ class AppendMany(QueueCommand):
     submissions: tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Edit(QueueCommand):
     """Give a visible turn another submission."""
 
@@ -63,7 +66,7 @@ class Edit(QueueCommand):
     submission: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Delete(QueueCommand):
     """Take a visible turn out."""
 
@@ -73,7 +76,7 @@ class Delete(QueueCommand):
     queued_turn_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Clear(QueueCommand):
     """Take every visible turn out, and fence off what is in flight."""
 
@@ -81,7 +84,7 @@ class Clear(QueueCommand):
     READS = "visible"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reorder(QueueCommand):
     """Put the visible turns in another order."""
 
@@ -91,52 +94,53 @@ class Reorder(QueueCommand):
     queued_turn_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClaimHead(QueueCommand):
     """Take the head of the queue for the time of a lease."""
 
     NAME = "claim_head"
-    READS = "head"
+    READS = "work"
     owner: str
     lease: timedelta
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> str:
         """The owner stands in the event; the lease in seconds."""
-        return {"owner": _OWNER, "lease_seconds": self.lease.total_seconds()}
+        return f'{{"owner":{_OWNER},"lease_seconds":{self.lease.total_seconds()}}}'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClaimCommand(QueueCommand):
     """A command that must show a claim."""
 
     owner: str
     epoch: int
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> str:
         """The epoch stands in the event."""
-        return {"owner": self.owner, "epoch": _EPOCH}
+        return f'{{"owner":{encode(self.owner)},"epoch":{_EPOCH}}}'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Renew(ClaimCommand):
     """Give the lease a new end."""
 
     NAME = "renew"
     lease: timedelta
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> str:
         """The claim, and the lease in seconds."""
-        return {**ClaimCommand.arguments(self), "lease_seconds": self.lease.total_seconds()}
+        claim = ClaimCommand.arguments(self)[:-1]
+        return f'{claim},"lease_seconds":{self.lease.total_seconds()}}}'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Release(ClaimCommand):
     """Give a turn back that wasn't dispatched."""
 
     NAME = "release"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class StartDispatch(ClaimCommand):
     """Record that the hand-over is about to be made."""
 
@@ -146,7 +150,7 @@ class StartDispatch(ClaimCommand):
     dispatch_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ack(ClaimCommand):
     """Say that the dispatch took effect."""
 
@@ -154,7 +158,7 @@ class Ack(ClaimCommand):
     READS = "head"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AckDispatch(QueueCommand):
     """Say that a dispatch took effect, for a host that only knows its id."""
 
@@ -164,7 +168,7 @@ class AckDispatch(QueueCommand):
     dispatch_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fail(ClaimCommand):
     """Say that the turn failed."""
 
@@ -173,17 +177,12 @@ class Fail(ClaimCommand):
     outcome_unknown: bool = False
     altered: bool = False
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> str:
         """The claim; the rest stands in the event."""
-        return {
-            **ClaimCommand.arguments(self),
-            "failure": event_field("failure"),
-            "outcome_unknown": event_field("outcome_unknown"),
-            "altered": event_field("altered"),
-        }
+        return f"{ClaimCommand.arguments(self)[:-1]},{_FAILURE}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Retry(QueueCommand):
     """Let a failed turn wait again."""
 
@@ -193,7 +192,7 @@ class Retry(QueueCommand):
     queued_turn_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Resolve(QueueCommand):
     """Decide what became of a dispatch whose outcome is unknown."""
 
@@ -207,7 +206,7 @@ class Resolve(QueueCommand):
     altered: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Pause(QueueCommand):
     """Give out no claims until the queue is resumed."""
 
@@ -217,7 +216,7 @@ class Pause(QueueCommand):
     altered: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Resume(QueueCommand):
     """Give out claims again."""
 
@@ -225,7 +224,7 @@ class Resume(QueueCommand):
     READS = "head"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Recover(QueueCommand):
     """End a stale claim: the lease is over, or a former owner held it."""
 
@@ -234,13 +233,12 @@ class Recover(QueueCommand):
     failure: Any = EXPIRED
     altered: bool = False
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> str:
         """The former owner; the failure stands in the event, if the turn failed."""
-        failure = {"failure": event_field("failure"), "altered": event_field("altered")}
-        return {"owner": self.owner, **failure}
+        return encode({"owner": self.owner, **event_record("failure", "altered")})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FailInFlight(QueueCommand):
     """Fail what is in flight, live or not."""
 

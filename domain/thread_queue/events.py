@@ -44,6 +44,7 @@ class ThreadQueue:
         TOPIC = "thread_queue.cleared"
         queued_turn_ids: tuple[str, ...]
         in_flight_id: str | None = None
+        dispatch_id: str | None = None
 
     class Reordered(Event):
         """The visible turns, in their new order: they take the orders from first_order on."""
@@ -110,6 +111,7 @@ class ThreadQueue:
         failure: Any
         outcome_unknown: bool = False
         altered: bool = False
+        dispatch_id: str | None = None
 
     class Retried(Event):
         """A failed turn waits again, in its place."""

@@ -47,6 +47,7 @@ def _cleared(state: State, event: ThreadQueue.Cleared) -> tuple[Rule, ...]:
     return (
         (_is_queue(state, event.queued_turn_ids), "clearing ends every visible turn, once"),
         (event.in_flight_id == flying, "clearing ends what is in flight"),
+        (event.dispatch_id == _dispatch(state), "what ends a flight names its dispatch"),
     )
 
 
@@ -99,6 +100,15 @@ def _acked(state: State, event: ThreadQueue.Acked) -> tuple[Rule, ...]:
     return (*_held(state, event), (same, "only the dispatch under way is acked"))
 
 
+def _failed_in_flight(state: State, event: ThreadQueue.Failed) -> tuple[Rule, ...]:
+    same = event.dispatch_id == _dispatch(state)
+    return (*_held(state, event), (same, "what ends a flight names its dispatch"))
+
+
+def _dispatch(state: State) -> str | None:
+    return None if state.in_flight is None else state.in_flight.dispatch_id
+
+
 def _is_queue(state: State, queued_turn_ids: tuple[str, ...]) -> bool:
     visible = sorted(turn.queued_turn_id for turn in state.visible_turns())
     return sorted(queued_turn_ids) == visible
@@ -116,7 +126,7 @@ _RULES: dict[type[Event], Callable[[State, Any], tuple[Rule, ...]]] = {
     ThreadQueue.Recovered: _given_back,
     ThreadQueue.DispatchStarted: _dispatch_started,
     ThreadQueue.Acked: _acked,
-    ThreadQueue.Failed: _held,
+    ThreadQueue.Failed: _failed_in_flight,
     ThreadQueue.Retried: _failed,
     ThreadQueue.Resolved: _failed,
 }

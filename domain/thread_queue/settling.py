@@ -27,6 +27,7 @@ def fail(state: State, command: c.Fail, _context: Context) -> Decision:
             failure=command.failure,
             outcome_unknown=command.outcome_unknown,
             altered=command.altered,
+            dispatch_id=flying.dispatch_id,
         )
     ]
 
@@ -76,6 +77,7 @@ def recover(state: State, command: c.Recover, context: Context) -> Decision:
             failure=command.failure,
             outcome_unknown=True,
             altered=command.altered,
+            dispatch_id=flying.dispatch_id,
         )
     ]
 
@@ -93,5 +95,6 @@ def fail_in_flight(state: State, command: c.FailInFlight, _context: Context) -> 
             failure=command.failure,
             outcome_unknown=flying.dispatch_id is not None,
             altered=command.altered,
+            dispatch_id=flying.dispatch_id,
         )
     ]

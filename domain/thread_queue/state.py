@@ -5,19 +5,18 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
+from turnledger.domain.duration import from_microseconds, to_microseconds
 from turnledger.domain.event import Event
 from turnledger.domain.thread import Lifecycle
 from turnledger.domain.thread_queue.events import ThreadQueue
 
-SCALARS = 6  # so many fields of the state are in the head row, beside the epoch
-STATE_FORM = 1  # the version of their form; a change counts it up
+STATE_FORM = 1  # the version of the form in which the head row holds it; a change counts it up
 
 TurnState = Literal["pending", "claimed", "dispatching", "failed", "acked", "deleted"]
 VISIBLE = frozenset(("pending", "failed"))
 GONE = frozenset(("acked", "deleted"))
 
 
-_time = datetime.fromisoformat
 _NO_TURNS: Mapping[str, "Turn"] = MappingProxyType({})
 
 
@@ -51,12 +50,27 @@ class InFlight(NamedTuple):
     claims: int
     dispatch_id: str | None = None
 
+    @classmethod
+    def from_stored(cls, *stored: Any) -> Self:
+        """What `stored` gave, with its times."""
+        turn_id, order, created_at, not_before, owner, epoch, expires_at, *rest = stored
+        early = None if not_before is None else from_microseconds(not_before)
+        times = (from_microseconds(created_at), early)
+        return cls(turn_id, order, *times, owner, epoch, from_microseconds(expires_at), *rest)
+
+    def stored(self) -> tuple[Any, ...]:
+        """As JSON: times are in microseconds."""
+        early = None if self.not_before is None else to_microseconds(self.not_before)
+        turn = (self[0], self[1], to_microseconds(self.created_at), early)
+        return (*turn, self[4], self[5], to_microseconds(self.expires_at), self[7], self[8])
+
 
 class State(NamedTuple):
     """A thread's queue.
 
-    The first `SCALARS` fields are all that the head row holds. `turns` and `dispatch_ids` are what
-    the command at hand needs of single turns: read from the read model, or all of them in a replay.
+    The fields above the epoch are all that the head row holds beside it. `turns` and
+    `dispatch_ids` are what the command at hand needs of single turns: read from the read model,
+    or all of them in a replay.
     """
 
     next_order: int = 0
@@ -72,21 +86,37 @@ class State(NamedTuple):
 
     @classmethod
     def from_scalars(
-        cls, scalars: list[Any], epoch: int, turns: Mapping[str, Turn] = _NO_TURNS
+        cls,
+        scalars: list[Any],
+        epoch: int,
+        turns: Mapping[str, Turn] = _NO_TURNS,
+        dispatch_ids: frozenset[str] = frozenset(),
     ) -> Self:
         """The state of a head row, and of those turns that a command needs.
 
         Args:
-            scalars: The first `SCALARS` fields, as JSON in the form `STATE_FORM`.
+            scalars: What `scalars` gives.
             epoch: The epoch, which the head row holds beside them.
-            turns: What was read of single turns.
+            turns: What was read of single turns; likewise dispatch_ids.
+            dispatch_ids: Those that were used.
         """
-        next_order, visible, acked, deleted, paused, flying = scalars
-        if flying is not None:
-            flying[2], flying[6] = _time(flying[2]), _time(flying[6])
-            flying[3] = flying[3] and _time(flying[3])
-            flying = InFlight(*flying)
-        return cls(next_order, visible, acked, deleted, paused, flying, epoch, "active", turns)
+        order, visible, acked, deleted, paused, stored = scalars
+        flying = None if stored is None else InFlight.from_stored(*stored)
+        counts = (order, visible, acked, deleted)
+        return cls(*counts, paused, flying, epoch, "active", turns, dispatch_ids)
+
+    def scalars(self) -> tuple[Any, ...]:
+        """What the head row holds beside the epoch, as JSON in the form `STATE_FORM`."""
+        flying = self.in_flight
+        stored = None if flying is None else flying.stored()
+        return self.next_order, self.visible, self.acked, self.deleted, self.paused, stored
+
+    def but(self, **changes: Any) -> Self:
+        """The state with some fields changed."""
+        fields: list[Any] = list(self)
+        for name, changed in changes.items():
+            fields[_PLACES[name]] = changed
+        return type(self)(*fields)
 
     def next_turn(self) -> Turn | None:
         """The turn that a claim would give out, but for its not_before; None if none would."""
@@ -111,7 +141,7 @@ class State(NamedTuple):
 
     def with_turn(self, turn: Turn, **changes: Any) -> Self:
         """The state with a turn as it is now, and other fields changed."""
-        return self._replace(turns={**self.turns, turn.queued_turn_id: turn}, **changes)
+        return self.but(turns={**self.turns, turn.queued_turn_id: turn}, **changes)
 
     def known(self, queued_turn_id: str, **changes: Any) -> Mapping[str, Turn]:
         """The turns, with one of them changed, if it is among them."""
@@ -119,6 +149,9 @@ class State(NamedTuple):
         if turn is None:
             return self.turns
         return {**self.turns, queued_turn_id: turn._replace(**changes)}
+
+
+_PLACES = {name: place for place, name in enumerate(State._fields)}
 
 
 def evolve(state: State, event: Event) -> State:
@@ -144,7 +177,7 @@ def pruned(state: State) -> State:
     if not gone and not state.dispatch_ids:
         return state
     turns = {turn_id: turn for turn_id, turn in state.turns.items() if turn.state not in GONE}
-    return state._replace(turns=turns, dispatch_ids=frozenset())
+    return state.but(turns=turns, dispatch_ids=frozenset())
 
 
 def _appended(state: State, event: ThreadQueue.Appended) -> State:
@@ -155,7 +188,7 @@ def _appended(state: State, event: ThreadQueue.Appended) -> State:
 
 def _deleted(state: State, event: ThreadQueue.Deleted) -> State:
     turns = state.known(event.queued_turn_id, state="deleted")
-    return state._replace(turns=turns, visible=state.visible - 1, deleted=state.deleted + 1)
+    return state.but(turns=turns, visible=state.visible - 1, deleted=state.deleted + 1)
 
 
 def _cleared(state: State, event: ThreadQueue.Cleared) -> State:
@@ -167,7 +200,7 @@ def _cleared(state: State, event: ThreadQueue.Cleared) -> State:
         for turn_id, turn in state.turns.items()
     }
     deleted = state.deleted + len(gone)
-    return state._replace(turns=turns, visible=0, deleted=deleted, in_flight=None)
+    return state.but(turns=turns, visible=0, deleted=deleted, in_flight=None)
 
 
 def _reordered(state: State, event: ThreadQueue.Reordered) -> State:
@@ -176,7 +209,7 @@ def _reordered(state: State, event: ThreadQueue.Reordered) -> State:
         if turn_id in turns:
             turns[turn_id] = turns[turn_id]._replace(queue_order=queue_order)
     next_order = event.first_order + len(event.queued_turn_ids)
-    return state._replace(turns=turns, next_order=next_order)
+    return state.but(turns=turns, next_order=next_order)
 
 
 def _claimed(state: State, event: ThreadQueue.Claimed) -> State:
@@ -190,7 +223,7 @@ def _claimed(state: State, event: ThreadQueue.Claimed) -> State:
 
 def _renewed(state: State, event: ThreadQueue.Renewed) -> State:
     flying = _flying(state)
-    return state._replace(in_flight=flying._replace(expires_at=event.expires_at))
+    return state.but(in_flight=flying._replace(expires_at=event.expires_at))
 
 
 def _given_back(state: State, _event: Event) -> State:
@@ -201,12 +234,12 @@ def _dispatch_started(state: State, event: ThreadQueue.DispatchStarted) -> State
     flying = _flying(state)._replace(dispatch_id=event.dispatch_id, claims=0)
     turns = state.known(event.queued_turn_id, state="dispatching", claims=0)
     dispatch_ids = state.dispatch_ids | {event.dispatch_id}
-    return state._replace(in_flight=flying, turns=turns, dispatch_ids=dispatch_ids)
+    return state.but(in_flight=flying, turns=turns, dispatch_ids=dispatch_ids)
 
 
 def _acked(state: State, event: ThreadQueue.Acked) -> State:
     turns = state.known(event.queued_turn_id, state="acked")
-    return state._replace(turns=turns, in_flight=None, acked=state.acked + 1)
+    return state.but(turns=turns, in_flight=None, acked=state.acked + 1)
 
 
 def _failed(state: State, event: ThreadQueue.Failed) -> State:
@@ -215,23 +248,23 @@ def _failed(state: State, event: ThreadQueue.Failed) -> State:
 
 def _retried(state: State, event: ThreadQueue.Retried) -> State:
     changes = {"state": "pending", "outcome_unknown": False, "claims": 0}
-    return state._replace(turns=state.known(event.queued_turn_id, **changes))
+    return state.but(turns=state.known(event.queued_turn_id, **changes))
 
 
 def _resolved(state: State, event: ThreadQueue.Resolved) -> State:
     if event.decision == "retry":
         changes = {"state": "pending", "outcome_unknown": False, "claims": 0}
-        return state._replace(turns=state.known(event.queued_turn_id, **changes))
+        return state.but(turns=state.known(event.queued_turn_id, **changes))
     turns = state.known(event.queued_turn_id, state="acked")
-    return state._replace(turns=turns, visible=state.visible - 1, acked=state.acked + 1)
+    return state.but(turns=turns, visible=state.visible - 1, acked=state.acked + 1)
 
 
 def _paused(state: State, event: ThreadQueue.Paused) -> State:
-    return state._replace(paused=event.reason)
+    return state.but(paused=event.reason)
 
 
 def _resumed(state: State, _event: ThreadQueue.Resumed) -> State:
-    return state._replace(paused=None)
+    return state.but(paused=None)
 
 
 def _flying(state: State) -> InFlight:

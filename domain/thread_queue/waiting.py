@@ -79,10 +79,11 @@ def clear_queue(state: State, command: c.Clear, _context: Context) -> Decision:
 def clear(state: State) -> Decision:
     """The event that empties a queue, if anything is in it; deleting a thread uses it too."""
     ids = tuple(turn.queued_turn_id for turn in state.visible_turns())
-    flying = state.in_flight and state.in_flight.queued_turn_id
-    if not ids and flying is None:
-        return NOTHING
-    return [ThreadQueue.Cleared(queued_turn_ids=ids, in_flight_id=flying)]
+    flying = state.in_flight
+    if flying is None:
+        return [ThreadQueue.Cleared(queued_turn_ids=ids)] if ids else NOTHING
+    held = {"in_flight_id": flying.queued_turn_id, "dispatch_id": flying.dispatch_id}
+    return [ThreadQueue.Cleared(queued_turn_ids=ids, **held)]
 
 
 def reorder(state: State, command: c.Reorder, _context: Context) -> Decision:

@@ -6,26 +6,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from sqlalchemy import text
+
+from turnledger.domain.duration import from_microseconds, to_microseconds
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.migration import HEAD
 from turnledger.infrastructure.sqlite import SqliteStore
+from turnledger.infrastructure.statement import run, statement
 from turnledger.infrastructure.unit_of_work import CLOCK_STEP_MICROSECONDS
 from turnledger.infrastructure.write_ahead_log import LARGEST_LOG_BYTES
-from turnledger.projections.schema import from_microseconds, to_microseconds
 
 Status = Literal["ok", "note", "problem"]
 
 _FIXED = (3, 51, 3)  # the WAL-reset bug is mended from here on,
 _BACKPORTS = ((3, 50, 7), (3, 44, 6))  # and in these older lines
 _SCARCE_BYTES = 1024**3
-_STEPS = """
-SELECT position FROM (
-    SELECT position, recorded_at, lag(recorded_at) OVER (ORDER BY position) AS earlier FROM events
-) WHERE earlier - recorded_at > ? ORDER BY position DESC LIMIT 1
-"""
+_STEPS = statement(
+    text("""
+        SELECT position FROM (
+            SELECT position, recorded_at, lag(recorded_at) OVER (ORDER BY position) AS earlier
+            FROM events
+        ) AS event WHERE earlier - recorded_at > :step ORDER BY position DESC LIMIT 1
+    """)
+)
+_STALE = statement(
+    text("""
+        SELECT count(*) FROM in_flight_turns
+        WHERE expires_at <= :now OR expires_at > :latest
+    """)
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """One thing that was looked at."""
 
@@ -37,8 +49,11 @@ class Check:
 def doctor(backend: Backend) -> tuple[Check, ...]:
     """Look at the database's build, its settings, its disk and its clock."""
     store = backend.store
-    checks = [_schema(backend), _build(), _journal(store), _log(store), _disk(store)]
-    return (*checks, *_clock(backend), _claims(backend))
+    if isinstance(store, SqliteStore):
+        checks = [_build(), _journal(store), _log(store), _disk(store)]
+    else:
+        checks = [Check(*facts) for facts in store.examined()]
+    return (_schema(backend), *checks, *_clock(backend), _claims(backend))
 
 
 def is_exposed(version: tuple[int, int, int]) -> bool:
@@ -95,7 +110,8 @@ def _disk(store: SqliteStore) -> Check:
 def _clock(backend: Backend) -> Iterator[Check]:
     with backend.store.reading() as cursor:
         newest = cursor.execute("SELECT max(recorded_at) FROM events").fetchone()[0]
-        step = cursor.execute(_STEPS, (CLOCK_STEP_MICROSECONDS,)).fetchone()
+        given = {"step": CLOCK_STEP_MICROSECONDS}
+        step = run(cursor, backend.store.dialect, _STEPS, given).fetchone()
     behind = 0 if newest is None else newest - to_microseconds(backend.clock())
     if newest is not None and behind > CLOCK_STEP_MICROSECONDS:
         message = f"the clock is behind the last event, of {from_microseconds(newest).isoformat()}"
@@ -108,11 +124,11 @@ def _clock(backend: Backend) -> Iterator[Check]:
 
 
 def _claims(backend: Backend) -> Check:
-    query = "SELECT count(*) FROM in_flight_turns WHERE expires_at <= ? OR expires_at > ?"
     now = backend.clock()
-    bounds = (to_microseconds(now), to_microseconds(now + backend.settings.max_lease))
+    latest = to_microseconds(now + backend.settings.max_lease)
+    bounds = {"now": to_microseconds(now), "latest": latest}
     with backend.store.reading() as cursor:
-        stale = cursor.execute(query, bounds).fetchone()[0]
+        stale = run(cursor, backend.store.dialect, _STALE, bounds).fetchone()[0]
     if not stale:
         return Check(name="claims", status="ok", message="no claim is over")
     claims = "1 claim is" if stale == 1 else f"{stale} claims are"

@@ -12,11 +12,13 @@ from typing import Self
 from turnledger.backup import backup
 from turnledger.backup import restore as restore_file
 from turnledger.doctor import Check, doctor
-from turnledger.domain.errors import InvalidDuration, InvalidPayload
+from turnledger.domain.errors import InvalidDuration, StoreError
 from turnledger.domain.settings import Settings
-from turnledger.infrastructure import changes
 from turnledger.infrastructure.backend import Acting, Backend, acting
 from turnledger.infrastructure.clock import Clock, checked, host_clock
+from turnledger.infrastructure.opening import open_store, path_of
+from turnledger.infrastructure.sqlite import SqliteStore
+from turnledger.infrastructure.statement import SQLITE
 from turnledger.log import Log
 from turnledger.queue import Queue
 from turnledger.threads import Threads
@@ -85,7 +87,7 @@ class Ledger:
             timeout = timeout.total_seconds()
         if not isinstance(timeout, int | float) or not 0 <= timeout < math.inf:
             raise InvalidDuration("timeout", f"must be seconds from 0 on, not {timeout!r}")
-        return changes.wait_for_change(self._backend.store, since, float(timeout))
+        return self._backend.store.wait_for_change(since, float(timeout))
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Look whether the ledger is whole: events, chain, rules, read models against a replay.
@@ -104,8 +106,12 @@ class Ledger:
 
         Raises:
             InvalidPayload: There is a file of that name.
+            StoreError: The ledger is on a server: pg_dump backs it up.
         """
-        backup(self._backend.store, Path(path).absolute())
+        store = self._backend.store
+        if not isinstance(store, SqliteStore):
+            raise StoreError(store.url, "a server's database is backed up by pg_dump")
+        backup(store, Path(path).absolute())
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -135,16 +141,21 @@ def open(  # noqa: A001 - the door's name; used as turnledger.open
     """Open a ledger; make it if it isn't there.
 
     Args:
-        url_or_path: A file, or sqlite:///FILE.
-        clock: Gives the time, as an aware datetime; default this machine's.
+        url_or_path: A file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE.
+        clock: Gives the time, as an aware datetime; default this machine's for a file, and the
+            server's on PostgreSQL.
         settings: Limits and durability.
         read_only: Make and change nothing; works beside a writer, and on read-only media.
 
     Raises:
         StoreError: It can't be opened; the subclass says why.
     """
-    chosen = host_clock if clock is None else checked(clock)
-    return Ledger(Backend(_path(url_or_path), chosen, settings or Settings(), read_only=read_only))
+    chosen = None if clock is None else checked(clock)
+    wanted = settings or Settings()
+    store = open_store(url_or_path, wanted, read_only=read_only)
+    if chosen is None and store.dialect == SQLITE:
+        chosen = host_clock
+    return Ledger(Backend(store, chosen, wanted))
 
 
 def restore(backup_path: str | os.PathLike[str], ledger_path: str | os.PathLike[str]) -> None:
@@ -156,15 +167,4 @@ def restore(backup_path: str | os.PathLike[str], ledger_path: str | os.PathLike[
     Raises:
         StoreError: A database says no.
     """
-    restore_file(_path(backup_path), _path(ledger_path))
-
-
-def _path(url_or_path: str | os.PathLike[str]) -> Path:
-    text = os.fspath(url_or_path)
-    scheme, separator, rest = text.partition("://")
-    if separator and scheme != "sqlite":
-        raise InvalidPayload("url", f"has the scheme {scheme}; a path or sqlite:///FILE is known")
-    name = rest.removeprefix("/") if separator else text
-    if not name or "\0" in name:
-        raise InvalidPayload("url", "names no file")
-    return Path(name).absolute()
+    restore_file(path_of(backup_path), path_of(ledger_path))

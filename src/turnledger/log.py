@@ -7,16 +7,15 @@ from typing import Any
 
 from sqlalchemy import Select, select
 
+from turnledger.domain.duration import from_microseconds
 from turnledger.domain.errors import InvalidPayload, OtherGeneration
 from turnledger.domain.event import Unknown
 from turnledger.domain.identifier import LARGEST, check_count
 from turnledger.domain.payload import decode
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.backend import Backend
-from turnledger.infrastructure.changes import wait_for_change
-from turnledger.infrastructure.rows import Row
 from turnledger.infrastructure.schema import events
-from turnledger.projections.schema import from_microseconds
+from turnledger.infrastructure.statement import Row
 
 _PAGE = 500
 _PATIENCE_SECONDS = 3_600.0  # no reader waits longer than this without looking again
@@ -105,7 +104,7 @@ class Log:
         """
         position = self._position(after)
         while True:
-            newest = wait_for_change(self._backend.store, position, _PATIENCE_SECONDS)
+            newest = self._backend.store.wait_for_change(position, _PATIENCE_SECONDS)
             while position < newest:
                 page = self.read(position, limit=_PAGE, streams=streams, types=types)
                 yield from (event for event in page if event.position <= newest)

@@ -10,12 +10,11 @@ from turnledger.domain.event import Envelope
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.payload import content_hash
 from turnledger.infrastructure.backend import Backend
-from turnledger.infrastructure.sqlite import DIALECT
+from turnledger.infrastructure.statement import statement
 from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
-from turnledger.projections.plan import compiled
 from turnledger.projections.receipts import receipts
 
-_RECEIPT = compiled(
+_RECEIPT = statement(
     select(
         receipts.c.command,
         receipts.c.command_id,
@@ -25,8 +24,7 @@ _RECEIPT = compiled(
     ).where(
         receipts.c.scope == bindparam("scope"),
         receipts.c.idempotency_key == bindparam("idempotency_key"),
-    ),
-    DIALECT,
+    )
 )
 
 
@@ -73,7 +71,9 @@ def first_events(
     Raises:
         IdempotencyConflict: It was used for something else.
     """
-    row = unit.cursor.execute(_RECEIPT.sql, (idempotency.scope, idempotency.key)).fetchone()
+    row = unit.run(
+        _RECEIPT, {"scope": idempotency.scope, "idempotency_key": idempotency.key}
+    ).fetchone()
     if row is None:
         return None
     command, command_id, known_hash, stream_id, version = row

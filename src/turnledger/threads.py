@@ -9,29 +9,28 @@ from sqlalchemy import bindparam, select
 from turnledger.domain import thread, thread_queue
 from turnledger.domain.errors import InvalidPayload, Unreadable
 from turnledger.domain.identifier import check_count, check_identifier
-from turnledger.domain.payload import encode
+from turnledger.domain.payload import decode, encode
 from turnledger.domain.thread_queue.commands import Clear
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.rows import HeadChange
 from turnledger.infrastructure.schema import streams
-from turnledger.infrastructure.sqlite import DIALECT
+from turnledger.infrastructure.statement import statement
 from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
-from turnledger.projections.plan import compiled
 
 ThreadState = Literal["pending", "in_flight", "blocked", "idle", "archived", "deleted"]
 
 _PAGE = 100
 _QUEUE = thread_queue.stream_id("")
 _LIFE = thread.stream_id("")
-_THREADS = compiled(
+_THREADS = statement(
     select(streams.c.stream_id)
     .where(
         streams.c.stream_id > bindparam("after"),
         streams.c.stream_id < bindparam("end"),
     )
     .order_by(streams.c.stream_id)
-    .limit(bindparam("limit")),
-    DIALECT,
+    .limit(bindparam("limit"))
 )
 
 
@@ -104,12 +103,15 @@ class Threads:
         """
         check_identifier("thread_id", thread_id)
         command = thread.Delete(thread_id=thread_id)
-        with self._backend.unit() as unit:
+
+        def work(unit: UnitOfWork) -> ThreadDeletion:
             origin = self._backend.origin()
+            locked = repository.lock(unit, thread_id)
             ended = self._clear(unit, thread_id, origin)
-            self._carry_out(unit, command, origin)
-            repository.refresh(unit, thread_id)
-        return ended
+            self._carry_out(unit, command, origin, locked=locked)
+            return ended
+
+        return self._backend.transact(work, several=True)
 
     def get(self, thread_id: str) -> ThreadSummary | None:
         """What a thread is doing; None if no command ever named it."""
@@ -158,19 +160,19 @@ class Threads:
         for prefix in (_QUEUE, _LIFE):
             end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
             given = {"after": prefix + after, "end": end, "limit": _PAGE}
-            rows = unit.cursor.execute(_THREADS.sql, _THREADS.arguments(given)).fetchall()
+            rows = unit.run(_THREADS, given).fetchall()
             ids |= {stream_id.removeprefix(prefix) for (stream_id,) in rows}
         return sorted(ids, key=str.encode)[:_PAGE]
 
     def _summary(self, unit: UnitOfWork, thread_id: str) -> ThreadSummary:
         try:
-            _, state, _, context = repository.load_head(unit, thread_id)
+            _, state, context, _ = repository.load_head(unit, thread_id)
         except Unreadable as error:
             return ThreadSummary(
                 thread_id=thread_id,
                 state="blocked",
                 why_blocked=None,
-                waiting=len(repository.visible_rows(unit.cursor, thread_id)),
+                waiting=len(repository.visible_rows(unit.cursor, unit.dialect, thread_id)),
                 unreadable=error.message,
             )
         reason = thread_queue.why_blocked(state, context)
@@ -186,24 +188,28 @@ class Threads:
         )
 
     def _changed(self, command: thread.ThreadCommand) -> None:
-        with self._backend.unit() as unit:
-            self._carry_out(unit, command, self._backend.origin())
-            repository.refresh(unit, command.thread_id)
+        def work(unit: UnitOfWork) -> None:
+            locked = repository.lock(unit, command.thread_id)
+            self._carry_out(unit, command, self._backend.origin(), locked=locked)
 
-    def _carry_out(self, unit: UnitOfWork, command: thread.ThreadCommand, origin: Origin) -> None:
+        self._backend.transact(work, several=True)
+
+    def _carry_out(
+        self, unit: UnitOfWork, command: thread.ThreadCommand, origin: Origin, *, locked: bool
+    ) -> None:
         head = unit.head(thread.stream_id(command.thread_id))
         state = thread.State()
         if head.version:
-            known = repository.lifecycle(unit, command.thread_id, head.state)
-            state = thread.State(known)
+            state = thread.State(_lifecycle(unit, command.thread_id, head.state))
         context = unit.context(head)
         events = thread.decide(state, command, context)
         if events:
             for event in events:
                 state = thread.evolve(state, event)
             text = encode({"lifecycle": state.lifecycle})
-            after = head._replace(form=thread.STATE_FORM, state=text)
-            unit.save(head, after, events, command, origin, context)
+            change = HeadChange(head, head.epoch, thread.STATE_FORM, text)
+            unit.save(change, events, command, origin, context)
+            repository.set_life(unit, command.thread_id, state.lifecycle, new=not locked)
 
     def _clear(self, unit: UnitOfWork, thread_id: str, origin: Origin) -> ThreadDeletion:
         command = Clear(thread_id=thread_id)
@@ -216,6 +222,14 @@ class Threads:
         return ThreadDeletion(
             thread_id=thread_id, queued_turns=visible, in_flight=int(flying is not None)
         )
+
+
+def _lifecycle(unit: UnitOfWork, thread_id: str, stored: str) -> thread.Lifecycle:
+    """A thread's lifecycle, from its head row's state; from its events, if that is of no use."""
+    try:
+        return thread.State.from_stored(decode(stored)).lifecycle
+    except (TypeError, ValueError):
+        return repository.life_from_events(unit, thread_id)
 
 
 def _state(reason: str | None) -> ThreadState:

@@ -4,22 +4,31 @@ Positions and versions without gaps, the hash chain, the rules that always hold,
 model and head row equal, row by row, to a replay of the events. Nothing is called, nothing changed.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import Table, bindparam, select
 
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.mapper import NO_HASH, LedgerMapper
 from turnledger.infrastructure.replay import Replay
-from turnledger.infrastructure.rows import Row, as_notification
+from turnledger.infrastructure.rows import as_notification
 from turnledger.infrastructure.schema import TABLES, events, streams
+from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, Cursor, Row, run, statement
 
 _PAGE = 2_000
-_EVENTS = "SELECT * FROM events WHERE position > ? ORDER BY position LIMIT ?"
+_e = events.c
+_EVENTS = statement(
+    select(events)
+    .where(_e.position > bindparam("after"))
+    .order_by(_e.position)
+    .limit(bindparam("limit"))
+)
+_UNNUMBERED = statement(  # events of the last moments, on PostgreSQL
+    select(events).where(_e.position.is_(None)).order_by(_e.recorded_at, _e.stream_id, _e.version)
+)
 
 _FORM = list(streams.columns).index(streams.c.form)
 _MAPPER = LedgerMapper(REGISTRY)
@@ -77,7 +86,11 @@ def verify(backend: Backend, progress: Progress | None = None) -> Verification:
             if progress is not None:
                 progress(inspection.seen)
         with backend.store.reading(snapshot=True, damaged=True) as cursor:
-            inspection.events(cursor.execute(_EVENTS, (inspection.position, -1)).fetchall())
+            rest = {"after": inspection.position, "limit": EVERYTHING}
+            dialect = backend.store.dialect
+            inspection.events(run(cursor, dialect, _EVENTS, rest).fetchall())
+            if dialect == POSTGRESQL:
+                inspection.events(run(cursor, dialect, _UNNUMBERED, {}).fetchall())
             inspection.read_models(cursor)
         return inspection.result()
     finally:
@@ -87,9 +100,11 @@ def verify(backend: Backend, progress: Progress | None = None) -> Verification:
 def _pages(backend: Backend) -> Iterator[list[Row]]:
     """The events, page by page: no snapshot is held while they are looked at."""
     position = 0
+    backend.store.number()
     while True:
+        given = {"after": position, "limit": _PAGE}
         with backend.store.reading(damaged=True) as cursor:
-            page = cursor.execute(_EVENTS, (position, _PAGE)).fetchall()
+            page = run(cursor, backend.store.dialect, _EVENTS, given).fetchall()
         if len(page) < _PAGE:
             return
         position = page[-1][0]
@@ -113,10 +128,11 @@ class _Inspection:
             self._event(row)
 
     def _event(self, row: Row) -> None:
-        position: int = row[0]
-        if position != self.position + 1:
+        position: int = self.position if row[0] is None else row[0]
+        if row[0] is not None and position != self.position + 1:
             self._bad(position, f"the position before it is {self.position}: events are missing")
         self.position, self.seen = position, self.seen + 1
+        row = (position, *row[1:])
         strange = [n for n, v in zip(_COLUMNS, row, strict=True) if type(v) is not _COLUMNS[n]]
         if strange:
             self._bad(position, f"{', '.join(strange)} isn't of its type")
@@ -142,7 +158,7 @@ class _Inspection:
     def _bad(self, position: int, message: str) -> None:
         self._findings.append(Finding(where="events", position=position, message=message))
 
-    def read_models(self, cursor: sqlite3.Cursor) -> None:
+    def read_models(self, cursor: Cursor) -> None:
         """The rows as they are against the rows as they ought to be."""
         unread = self.replay.unread_threads()
         for table in TABLES:
@@ -156,8 +172,8 @@ class _Inspection:
                     self._row(table, place, was, ought)
         self._heads(cursor)
 
-    def _heads(self, cursor: sqlite3.Cursor) -> None:
-        replayed = (tuple(self.replay.head(name)) for name in sorted(self.replay.heads))
+    def _heads(self, cursor: Cursor) -> None:
+        replayed = self.replay.rows_of_heads()
         stored = cursor.execute("SELECT * FROM streams ORDER BY stream_id")
         for place, was, ought in _merged(stored, replayed, [0]):
             if str((was or ought or ("",))[0]) in self.replay.unread:

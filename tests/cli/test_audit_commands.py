@@ -133,11 +133,11 @@ def test_verify_of_a_whole_ledger_says_ok_three_times(claimed: Call) -> None:
 
 
 def test_verify_names_each_finding(claimed: Call, db: Path) -> None:
-    damage(db, "UPDATE visible_queue SET queue_order = 7")
+    damage(db, "UPDATE queued_turns SET queue_order = 7 + queue_order")
     answer = claimed("verify")
     assert answer.status == 1
     assert answer.lines[3].endswith("findings") or answer.lines[3].endswith("finding")
-    assert any(line.startswith("visible_queue, row t") for line in answer.lines[4:])
+    assert any(line.startswith("queued_turns, row t") for line in answer.lines[4:])
     in_json = claimed("verify", "--json")
     assert (in_json.status, in_json.json["ok"], in_json.err) == (1, False, "")
     assert set(in_json.json["findings"][0]) == {"where", "position", "row", "message"}

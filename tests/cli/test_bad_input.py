@@ -62,7 +62,7 @@ BAD = [
     (("queue", "list", "t", "--colour"), "usage", "no such option"),
     (("thread", "list", "--state", "asleep"), "usage", "asleep"),
     (("log", "--limit", "-1"), "usage", "--limit"),
-    (("--db", "postgresql://localhost/x", "verify"), "invalid_payload", "postgresql"),
+    (("--db", "mysql://localhost/x", "verify"), "invalid_payload", "mysql"),
     (("--db", "", "verify"), "invalid_payload", "names no file"),
     (("backup", "nowhere/backup.db"), "usage", "no folder"),
 ]

@@ -1,19 +1,37 @@
 """What the conformance tests share: a fresh ledger, a clock that the test sets, a host.
 
-Another store comes in through `store_url` and `Store`, and nowhere else.
+Everything is run on every store, from here; see stores.py.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 import turnledger
+from tests.conformance.stores import (
+    Store,
+    StoredEvent,
+    empty_database,
+    empty_ledger,
+    fresh_store,
+    kind,
+    postgresql_server,
+    store_at,
+)
 from turnledger import Claim, Ledger, QueuedTurn, Settings
+
+__all__ = [
+    "Store",
+    "StoredEvent",
+    "empty_database",
+    "empty_ledger",
+    "fresh_store",
+    "kind",
+    "postgresql_server",
+    "store_at",
+]
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 THREAD = "thread"
@@ -31,50 +49,6 @@ class Clock:
     def advance(self, seconds: float) -> None:
         """Move it, backwards too."""
         self.now += timedelta(seconds=seconds)
-
-
-class StoredEvent(NamedTuple):
-    """A row of the events table, but for its hash."""
-
-    position: int
-    stream_id: str
-    version: int
-    type: str
-    schema_version: int
-    data: str
-    metadata: str
-    recorded_at: Any
-
-
-class Store:
-    """The store as it lies there, read and damaged beside turnledger."""
-
-    def __init__(self, url: str) -> None:
-        self._path = url.removeprefix("sqlite:///")
-
-    def rows(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
-        """What a query gives."""
-        with closing(sqlite3.connect(self._path)) as connection:
-            return connection.execute(statement, arguments).fetchall()
-
-    def columns(self, table: str) -> set[str]:
-        """The names of a table's columns."""
-        return {name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", table)}
-
-    def events(self, after: int = 0) -> list[StoredEvent]:
-        """Every event behind a position, in order."""
-        statement = f"SELECT {', '.join(StoredEvent._fields)} FROM events"
-        rows = self.rows(f"{statement} WHERE position > ? ORDER BY position", after)
-        return [StoredEvent(*row) for row in rows]
-
-    def damage(self, statement: str, *arguments: object) -> None:
-        """Change what is stored, which a ledger never does."""
-        with closing(sqlite3.connect(self._path)) as connection, connection:
-            triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-            for (name,) in connection.execute(triggers).fetchall():
-                connection.execute(f'DROP TRIGGER "{name}"')
-            changed = connection.execute(statement, arguments).rowcount
-        assert changed == 1
 
 
 class Host:
@@ -123,30 +97,10 @@ class Host:
         return Claim(thread_id=thread, owner=owner, epoch=epoch, generation=generation)
 
 
-@pytest.fixture(scope="session")
-def empty_ledger(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """An empty ledger, to begin with: copying one is faster than making it."""
-    path = tmp_path_factory.mktemp("empty") / "ledger.db"
-    turnledger.open(path).close()
-    return path.read_bytes()
-
-
 @pytest.fixture
-def new_store_url(tmp_path: Path) -> str:
+def new_store_url(fresh_store: Callable[[str], str]) -> str:
     """Where no ledger is yet."""
-    return f"sqlite:///{tmp_path / 'ledger.db'}"
-
-
-@pytest.fixture
-def fresh_store(tmp_path: Path, empty_ledger: bytes) -> Callable[[str], str]:
-    """Makes an empty ledger under a name."""
-
-    def making(name: str) -> str:
-        path = tmp_path / f"{name}.db"
-        path.write_bytes(empty_ledger)
-        return f"sqlite:///{path}"
-
-    return making
+    return fresh_store("ledger")
 
 
 @pytest.fixture
@@ -155,16 +109,16 @@ def store_url(fresh_store: Callable[[str], str]) -> str:
     return fresh_store("ledger")
 
 
-@pytest.fixture
-def store_at() -> Callable[[str], Store]:
+@pytest.fixture(name="store_at")
+def _store_at() -> Callable[[str], Store]:
     """Gives the store at a place, beside turnledger."""
-    return Store
+    return store_at
 
 
 @pytest.fixture
 def store(new_store_url: str) -> Store:
     """The store of the test's ledger, beside turnledger."""
-    return Store(new_store_url)
+    return store_at(new_store_url)
 
 
 @pytest.fixture

@@ -204,10 +204,20 @@ class Fact:
         return ThreadQueue.Acked(queued_turn_id=turn, dispatch_id=dispatch, epoch=epoch)
 
     def failed(
-        self, turn: str = "a", failure: object = "no", *, unknown: bool = False, epoch: int = 1
+        self,
+        turn: str = "a",
+        failure: object = "no",
+        *,
+        unknown: bool = False,
+        epoch: int = 1,
+        dispatch: str | None = None,
     ) -> ThreadQueue.Failed:
         return ThreadQueue.Failed(
-            queued_turn_id=turn, epoch=epoch, failure=failure, outcome_unknown=unknown
+            queued_turn_id=turn,
+            epoch=epoch,
+            failure=failure,
+            outcome_unknown=unknown,
+            dispatch_id=dispatch,
         )
 
     def released(self, turn: str = "a", epoch: int = 1) -> ThreadQueue.Released:
@@ -219,8 +229,10 @@ class Fact:
     def deleted(self, turn: str = "a") -> ThreadQueue.Deleted:
         return ThreadQueue.Deleted(queued_turn_id=turn)
 
-    def cleared(self, *turns: str, flying: str | None = None) -> ThreadQueue.Cleared:
-        return ThreadQueue.Cleared(queued_turn_ids=turns, in_flight_id=flying)
+    def cleared(
+        self, *turns: str, flying: str | None = None, dispatch: str | None = None
+    ) -> ThreadQueue.Cleared:
+        return ThreadQueue.Cleared(queued_turn_ids=turns, in_flight_id=flying, dispatch_id=dispatch)
 
     def paused(self, reason: str = "by hand") -> ThreadQueue.Paused:
         return ThreadQueue.Paused(reason=reason)
@@ -228,7 +240,7 @@ class Fact:
     def failing(self, turn: str = "a", *, unknown: bool = False) -> list[Event]:
         """The one turn of a queue that failed while it was dispatched."""
         begun = [self.appended(turn), self.claimed(turn), self.started(turn)]
-        return [*begun, self.failed(turn, unknown=unknown)]
+        return [*begun, self.failed(turn, unknown=unknown, dispatch="d")]
 
     def dispatching(self, turn: str = "a", *behind: str) -> list[Event]:
         """A queue whose head is being dispatched."""

@@ -108,7 +108,7 @@ def test_what_is_in_flight_fails_with_its_failure(given: Given, fact: Fact, wish
     claimed = given(fact.appended("a"), fact.claimed("a"))
     claimed.when(wish(c.Fail, failure=failure)).then(fact.failed("a", failure))
     given(*fact.dispatching("a")).when(wish(c.Fail, failure=failure)).then(
-        fact.failed("a", failure)
+        fact.failed("a", failure, dispatch="d")
     )
 
 
@@ -117,15 +117,15 @@ def test_a_failure_says_whether_its_outcome_is_unknown_and_its_text_altered(
 ) -> None:
     dispatching = given(*fact.dispatching("a"))
     unknown = wish(c.Fail, outcome_unknown=True)
-    dispatching.when(unknown).then(fact.failed("a", unknown=True))
-    altered = ThreadQueue.Failed(queued_turn_id="a", epoch=1, failure="no", altered=True)
+    dispatching.when(unknown).then(fact.failed("a", unknown=True, dispatch="d"))
+    altered = fact.failed("a", dispatch="d").model_copy(update={"altered": True})
     dispatching.when(wish(c.Fail, altered=True)).then(altered)
 
 
 def test_a_failure_after_the_lease_is_enough_if_nobody_took_over(
     given: Given, fact: Fact, wish: Wish
 ) -> None:
-    given(*fact.dispatching("a")).at(60).when(wish(c.Fail)).then(fact.failed("a"))
+    given(*fact.dispatching("a")).at(60).when(wish(c.Fail)).then(fact.failed("a", dispatch="d"))
 
 
 def test_a_failed_turn_stands_at_its_old_place(given: Given, fact: Fact) -> None:
@@ -138,7 +138,7 @@ def test_an_archived_thread_can_be_settled(given: Given, fact: Fact, wish: Wish)
     archived = given(*fact.dispatching("a"), Thread.Archived())
     archived.when(wish(c.Ack)).then(fact.acked("a"))
     archived.when(wish(c.AckDispatch)).then(fact.acked("a"))
-    archived.when(wish(c.Fail)).then(fact.failed("a"))
+    archived.when(wish(c.Fail)).then(fact.failed("a", dispatch="d"))
 
 
 def test_an_ack_by_dispatch_id_in_a_deleted_thread_is_refused(

@@ -155,7 +155,7 @@ def test_a_queue_that_is_not_paused_is_not_resumed(given: Given, fact: Fact, wis
 def test_a_paused_queue_accepts_everything_but_claims(given: Given, fact: Fact, wish: Wish) -> None:
     paused = given(*fact.dispatching("a"), fact.paused())
     paused.when(wish(c.Ack)).then(fact.acked("a"))
-    paused.when(wish(c.Fail)).then(fact.failed("a"))
+    paused.when(wish(c.Fail)).then(fact.failed("a", dispatch="d"))
     failed = given(*fact.failing("a"), fact.paused())
     failed.when(wish(c.Retry)).then(RETRIED)
     failed.when(wish(c.Delete)).then(fact.deleted("a"))
@@ -188,7 +188,7 @@ def test_a_claim_that_is_over_is_recovered(
     claimed = given(fact.appended("a"), fact.claimed("a")).at(seconds)
     claimed.when(wish(c.Recover, owner=owner)).then(fact.recovered("a"))
     dispatching = given(*fact.dispatching("a")).at(seconds)
-    unknown = fact.failed("a", EXPIRED, unknown=True)
+    unknown = fact.failed("a", EXPIRED, unknown=True, dispatch="d")
     dispatching.when(wish(c.Recover, owner=owner)).then(unknown)
 
 
@@ -197,7 +197,7 @@ def test_a_claim_of_a_former_owner_is_recovered_whatever_its_lease_says(
 ) -> None:
     claimed = given(fact.appended("a"), fact.claimed("a"))
     claimed.when(wish(c.Recover, owner="worker")).then(fact.recovered("a"))
-    unknown = fact.failed("a", EXPIRED, unknown=True)
+    unknown = fact.failed("a", EXPIRED, unknown=True, dispatch="d")
     given(*fact.dispatching("a")).when(wish(c.Recover, owner="worker")).then(unknown)
 
 
@@ -205,7 +205,7 @@ def test_recovery_fails_a_dispatch_with_the_failure_given(
     given: Given, fact: Fact, wish: Wish
 ) -> None:
     crashed = given(*fact.dispatching("a")).at(60).when(wish(c.Recover, failure={"crash": 1}))
-    crashed.then(fact.failed("a", {"crash": 1}, unknown=True))
+    crashed.then(fact.failed("a", {"crash": 1}, unknown=True, dispatch="d"))
 
 
 def test_a_recovered_turn_is_in_its_old_place(given: Given, fact: Fact) -> None:
@@ -219,8 +219,8 @@ def test_a_host_that_is_the_only_owner_fails_what_is_in_flight(
     claimed = given(fact.appended("a"), fact.claimed("a"))
     claimed.when(wish(c.FailInFlight)).then(fact.failed("a"))
     dispatching = given(*fact.dispatching("a"))
-    dispatching.when(wish(c.FailInFlight)).then(fact.failed("a", unknown=True))
-    dispatching.at(61).when(wish(c.FailInFlight)).then(fact.failed("a", unknown=True))
+    dispatching.when(wish(c.FailInFlight)).then(fact.failed("a", unknown=True, dispatch="d"))
+    dispatching.at(61).when(wish(c.FailInFlight)).then(fact.failed("a", unknown=True, dispatch="d"))
 
 
 def test_an_archived_thread_is_recovered(given: Given, fact: Fact, wish: Wish) -> None:

@@ -150,8 +150,8 @@ def test_clearing_ends_all_that_is_visible(given: Given, fact: Fact, wish: Wish)
 
 def test_clearing_ends_what_is_in_flight_too(given: Given, fact: Fact, wish: Wish) -> None:
     flying = given(*fact.dispatching("a", "b"))
-    flying.when(wish(c.Clear)).then(fact.cleared("b", flying="a"))
-    given(*fact.dispatching("a")).when(wish(c.Clear)).then(fact.cleared(flying="a"))
+    flying.when(wish(c.Clear)).then(fact.cleared("b", flying="a", dispatch="d"))
+    given(*fact.dispatching("a")).when(wish(c.Clear)).then(fact.cleared(flying="a", dispatch="d"))
 
 
 def test_clearing_fences_the_owner_off(given: Given, fact: Fact, wish: Wish) -> None:

@@ -36,7 +36,7 @@ EVENTS: dict[str, Event] = {
     "thread_queue.edited.1": ThreadQueue.Edited(**TURN, submission={"text": "again"}),
     "thread_queue.deleted.1": ThreadQueue.Deleted(**TURN),
     "thread_queue.cleared.1": ThreadQueue.Cleared(
-        queued_turn_ids=("turn-1", "turn-2"), in_flight_id="turn-0"
+        queued_turn_ids=("turn-1", "turn-2"), in_flight_id="turn-0", dispatch_id="dispatch-1"
     ),
     "thread_queue.reordered.1": ThreadQueue.Reordered(
         queued_turn_ids=("turn-2", "turn-1"), first_order=8
@@ -52,7 +52,11 @@ EVENTS: dict[str, Event] = {
     ),
     "thread_queue.acked.1": ThreadQueue.Acked(**CLAIMED, dispatch_id="dispatch-1"),
     "thread_queue.failed.1": ThreadQueue.Failed(
-        **CLAIMED, failure={"status": 400}, outcome_unknown=True, altered=True
+        **CLAIMED,
+        failure={"status": 400},
+        outcome_unknown=True,
+        altered=True,
+        dispatch_id="dispatch-1",
     ),
     "thread_queue.retried.1": ThreadQueue.Retried(**TURN),
     "thread_queue.resolved.1": ThreadQueue.Resolved(

@@ -18,7 +18,8 @@ import turnledger
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import migration, schema
 from turnledger.infrastructure.migration import HEAD, migrate
-from turnledger.infrastructure.sqlite import DIALECT, SqliteStore
+from turnledger.infrastructure.sqlite import SqliteStore
+from turnledger.infrastructure.statement import DIALECTS, SQLITE
 
 Program = Callable[..., "subprocess.Popen[str]"]
 
@@ -37,6 +38,9 @@ with turnledger.open(sys.argv[1]) as ledger:
 print("alembic" in sys.modules)
 """
 
+TRIGGERS = ("events_no_update", "events_no_delete")
+VIEWS = ("visible_queue", "in_flight_turns")
+
 
 @contextmanager
 def database(path: Path) -> Iterator[sqlite3.Connection]:
@@ -53,10 +57,12 @@ def statements(path: Path) -> dict[str, str]:
 
 def declared() -> dict[str, str]:
     """What would make each table and index as the code declares them."""
-    made = {table.name: str(CreateTable(table).compile(dialect=DIALECT)) for table in tables()}
+    made = {
+        table.name: str(CreateTable(table).compile(dialect=DIALECTS[SQLITE])) for table in tables()
+    }
     for table in tables():
         for index in table.indexes:
-            made[str(index.name)] = str(CreateIndex(index).compile(dialect=DIALECT))
+            made[str(index.name)] = str(CreateIndex(index).compile(dialect=DIALECTS[SQLITE]))
     return {name: " ".join(sql.split()) for name, sql in made.items()}
 
 
@@ -73,14 +79,14 @@ def test_alembic_finds_no_difference_between_the_steps_and_the_declared_schema(
         assert compare_metadata(context, schema.metadata) == []
 
 
-def test_the_steps_make_the_declared_schema_to_the_letter_but_for_the_triggers(
+def test_the_steps_make_the_declared_schema_to_the_letter_but_for_triggers_and_views(
     store: SqliteStore,
 ) -> None:
     made = statements(store.path)
 
     others = {name: made.pop(name) for name in set(made) - set(declared())}
     assert made == declared()
-    assert set(others) == {"alembic_version", "events_no_update", "events_no_delete"}
+    assert set(others) == {"alembic_version", *TRIGGERS, *VIEWS}
 
 
 def test_the_newest_step_is_the_one_that_a_release_asks_for() -> None:
@@ -165,13 +171,13 @@ def test_a_ledger_that_was_never_made_cannot_be_opened_read_only(path: Path) -> 
 def test_a_step_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upgrade = migration._upgrade
+    upgrade = migration.upgrade
 
     def upgraded_halfway(*arguments: object) -> None:
         upgrade(*arguments)  # type: ignore[arg-type]
         raise InterruptedError
 
-    monkeypatch.setattr(migration, "_upgrade", upgraded_halfway)
+    monkeypatch.setattr(migration, "upgrade", upgraded_halfway)
     with closing(SqliteStore(path, Settings())) as store, pytest.raises(InterruptedError):
         migrate(store)
 

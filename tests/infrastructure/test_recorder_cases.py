@@ -29,7 +29,7 @@ class OnLedger(cases.RecorderTestCase):
         self.addCleanup(store.close)
         self.addCleanup(_join_threads)
         migrate(store)
-        return LedgerRecorder(store, host_clock)
+        return store.recorder(host_clock)
 
 
 def _join_threads() -> None:

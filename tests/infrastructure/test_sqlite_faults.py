@@ -221,7 +221,7 @@ def test_a_path_that_cannot_be_a_file_is_unavailable(tmp_path: Path, where: str)
         turnledger.open(tmp_path / where)
 
 
-@pytest.mark.parametrize("table", ["events", "streams", "visible_queue", "in_flight_turns"])
+@pytest.mark.parametrize("table", ["events", "streams", "queued_turns", "dispatches"])
 @pytest.mark.parametrize("call", CALLS)
 def test_whatever_is_missing_no_exception_of_a_driver_comes_through(
     made: Path, call: str, table: str

@@ -2,6 +2,8 @@
 
 Events of a queue, of a thread's life and of evidence go into streams of their own. The n-th event
 is recorded n thousand microseconds after 1970.
+
+`work` is a real ledger, for what isn't in those tables: what is in flight, and the views.
 """
 
 from __future__ import annotations
@@ -9,26 +11,33 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 import turnledger
+from turnledger import Claim, Ledger
 from turnledger.domain.event import Envelope, Event, Unknown
-from turnledger.infrastructure.sqlite import DIALECT
-from turnledger.projections.plan import TABLES, Plan
+from turnledger.infrastructure.statement import DIALECTS, SQLITE
+from turnledger.projections.plan import TABLES, Execute, Plan, receipt_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
+NINE = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 THREAD = "thread"
 STREAMS = {
     "thread": f"thread:{THREAD}",
     "thread_queue": f"thread_queue:{THREAD}",
     "evidence": f"evidence:thread_queue:{THREAD}",
 }
-PLAN = Plan(DIALECT)
+PLAN = Plan(DIALECTS[SQLITE])
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,15 @@ def envelopes(events: tuple[Event | Unknown | Recorded, ...]) -> list[Envelope]:
     return placed
 
 
+def project(execute: Execute, envelope: Envelope) -> None:
+    """Do to the tables what the recorder does when it writes an event."""
+    stream_id, version, event, recorded_at, metadata = envelope
+    PLAN.run(execute, stream_id, version, event, recorded_at)
+    receipt = receipt_in(metadata)
+    if receipt is not None:
+        PLAN.keep(execute, receipt, stream_id, version, recorded_at)
+
+
 class Given:
     """The read models after some events."""
 
@@ -60,11 +78,11 @@ class Given:
         self.rows: Rows = {}
         with closing(sqlite3.connect(":memory:")) as database:
             for table in TABLES:
-                database.execute(str(CreateTable(table).compile(dialect=DIALECT)))
+                database.execute(str(CreateTable(table).compile(dialect=DIALECTS[SQLITE])))
                 for index in table.indexes:
-                    database.execute(str(CreateIndex(index).compile(dialect=DIALECT)))
+                    database.execute(str(CreateIndex(index).compile(dialect=DIALECTS[SQLITE])))
             for envelope in envelopes(events):
-                PLAN.run(database.execute, envelope)
+                project(database.execute, envelope)
             for table in TABLES:
                 names = [column.name for column in table.columns]
                 found = database.execute(f"SELECT * FROM {table.name}").fetchall()
@@ -80,8 +98,8 @@ class Given:
 class Expect:
     """Rows in few words: a turn as it is after `appended`, but for what is said."""
 
-    def waiting(self, turn: str = "a", order: int = 0, *, at: int = 1, **said: Any) -> Row:
-        """A row of the visible queue.
+    def turn(self, turn: str = "a", order: int = 0, *, at: int = 1, **said: Any) -> Row:
+        """A row of the queued turns.
 
         Args:
             turn: Its id.
@@ -92,9 +110,8 @@ class Expect:
         last = said.pop("last", at)
         row: Row = {
             "thread_id": THREAD,
-            "queue_order": order,
             "queued_turn_id": turn,
-            "submission": f'{{"text":"{turn}"}}',
+            "queue_order": order,
             "submission_version": at,
             "appended_version": at,
             "state": "pending",
@@ -113,23 +130,50 @@ class Expect:
         assert set(said) <= set(row)
         return {**row, **said}
 
-    def flying(self, turn: str = "a", order: int = 0, *, at: int = 1, **said: Any) -> Row:
-        """A row of what is in flight, claimed by event `last`."""
-        held = {"owner": "worker", "epoch": 1, "expires_at": 1_767_603_660_000_000}
-        held = {name: said.pop(name, usual) for name, usual in held.items()}
-        return {
-            **self.waiting(turn, order, at=at, **{"state": "claimed", "claims": 1, **said}),
-            **held,
-        }
-
-    def settled(self, turn: str = "a", order: int = 0, *, at: int = 1, **said: Any) -> Row:
-        """A row of what is gone."""
-        return self.waiting(turn, order, at=at, **{"submission": None, **said})
-
     def dispatched(self, turn: str = "a", dispatch: str = "d", *, epoch: int = 1) -> Row:
         """A row of the dispatches."""
         held = {"owner": "worker", "epoch": epoch}
         return {"thread_id": THREAD, "dispatch_id": dispatch, "queued_turn_id": turn, **held}
+
+
+class Clock:
+    """A clock that stands at nine until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = NINE
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def after(self, seconds: int, microseconds: int = 0) -> None:
+        self.now = NINE + timedelta(seconds=seconds, microseconds=microseconds)
+
+
+class Work:
+    """A ledger with a queue of two, and a second one beside it; its tables as they are stored."""
+
+    THREAD = "a thread: thread_queue:\u00e9"
+
+    def __init__(self, path: Path, ledger: Ledger, clock: Clock) -> None:
+        self.path, self.ledger, self.queue, self.clock = path, ledger, ledger.queue, clock
+        for thread in (self.THREAD, "beside"):
+            for turn in ("a", "b"):
+                self.queue.append(thread, {"text": turn}, queued_turn_id=turn)
+
+    def claim(self) -> Claim:
+        claim = self.queue.claim_head(self.THREAD, "worker", 60)
+        assert claim is not None
+        return claim
+
+    def dispatched(self) -> Claim:
+        claim = self.claim()
+        self.queue.start_dispatch(claim, "d")
+        return claim
+
+    def rows(self, query: str, *arguments: object) -> list[Row]:
+        with closing(sqlite3.connect(self.path)) as database:
+            database.row_factory = sqlite3.Row
+            return [dict(row) for row in database.execute(query, arguments)]
 
 
 @pytest.fixture(scope="session")
@@ -153,3 +197,12 @@ def _expect() -> Expect:
 @pytest.fixture(scope="session", name="recorded")
 def _recorded() -> type[Recorded]:
     return Recorded
+
+
+@pytest.fixture
+def work(tmp_path: Path, template: bytes) -> Iterator[Work]:
+    path, clock = tmp_path / "ledger.db", Clock()
+    path.write_bytes(template)
+    with turnledger.open(path, clock=clock) as ledger:
+        yield Work(path, ledger, clock)
+        assert ledger.verify().ok

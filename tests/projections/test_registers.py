@@ -25,7 +25,9 @@ CLAIMED = ThreadQueue.Claimed(
     queued_turn_id="a", expires_at=NOW + timedelta(seconds=60), claims=1, **HELD
 )
 STARTED = ThreadQueue.DispatchStarted(queued_turn_id="a", dispatch_id="d", **HELD)
-FAILED = ThreadQueue.Failed(queued_turn_id="a", epoch=1, failure="no", outcome_unknown=True)
+FAILED = ThreadQueue.Failed(
+    queued_turn_id="a", epoch=1, failure="no", outcome_unknown=True, dispatch_id="d"
+)
 RETRIED = ThreadQueue.Retried(queued_turn_id="a")
 DELETED = ThreadQueue.Deleted(queued_turn_id="a")
 KEPT = Evidence.Kept(
@@ -36,20 +38,18 @@ ITEM = '"owner":"late","epoch":3,"kind":"fail","value":{"b":1,"a":"é"},"altered
 
 def test_evidence_is_shown_beside_a_turn_that_waits(given: type[Given], expect: Expect) -> None:
     shown = f'[{{{ITEM},"recorded_at":2000}}]'
-    given(APPENDED, KEPT).then(visible_queue=[expect.waiting("a", evidence=shown)])
+    given(APPENDED, KEPT).then(queued_turns=[expect.turn("a", evidence=shown)])
 
 
 def test_evidence_is_shown_beside_a_turn_in_flight(given: type[Given], expect: Expect) -> None:
     shown = f'[{{{ITEM},"recorded_at":3000}}]'
-    given(APPENDED, CLAIMED, KEPT).then(
-        in_flight_turns=[expect.flying("a", last=2, evidence=shown)]
-    )
+    given(APPENDED, CLAIMED, KEPT).then(queued_turns=[expect.turn("a", evidence=shown)])
 
 
 def test_evidence_is_shown_beside_a_turn_that_is_gone(given: type[Given], expect: Expect) -> None:
     shown = f'[{{{ITEM},"recorded_at":3000}}]'
     given(APPENDED, DELETED, KEPT).then(
-        settled_turns=[expect.settled("a", state="deleted", last=2, evidence=shown)]
+        queued_turns=[expect.turn("a", state="deleted", last=2, evidence=shown)]
     )
 
 
@@ -59,7 +59,7 @@ def test_more_evidence_comes_behind(given: type[Given], expect: Expect) -> None:
     third = f'{{{ITEM.replace("3,", "4,")},"recorded_at":4000}}'
     shown = f'[{{{ITEM},"recorded_at":2000}},{more},{third}]'
     given(APPENDED, KEPT, odd, KEPT.model_copy(update={"epoch": 4})).then(
-        visible_queue=[expect.waiting("a", evidence=shown)]
+        queued_turns=[expect.turn("a", evidence=shown)]
     )
 
 
@@ -68,14 +68,13 @@ def test_evidence_goes_with_its_turn(given: type[Given]) -> None:
     edited = ThreadQueue.Edited(queued_turn_id="a", submission={"text": "a"})
     moved: list[tuple[Event, ...]] = [(CLAIMED,), (CLAIMED, STARTED, FAILED, RETRIED), (DELETED,)]
     for events in ((edited,), *moved):
-        rows = given(APPENDED, KEPT, *events).rows
-        turns = rows["visible_queue"] + rows["in_flight_turns"] + rows["settled_turns"]
+        turns = given(APPENDED, KEPT, *events).rows["queued_turns"]
         assert [turn["evidence"] for turn in turns] == [shown]
 
 
 def test_evidence_is_about_one_turn(given: type[Given], expect: Expect) -> None:
     other = KEPT.model_copy(update={"queued_turn_id": "b"})
-    given(APPENDED, other).then(visible_queue=[expect.waiting("a")])
+    given(APPENDED, other).then(queued_turns=[expect.turn("a")])
 
 
 def test_every_dispatch_stays_known(given: type[Given], expect: Expect) -> None:
@@ -115,21 +114,21 @@ RECEIPT = {
 def test_a_command_with_a_key_leaves_a_receipt(
     given: type[Given], expect: Expect, recorded: type[Recorded]
 ) -> None:
-    given(recorded(APPENDED, KEYED)).then(visible_queue=[expect.waiting("a")], receipts=[RECEIPT])
+    given(recorded(APPENDED, KEYED)).then(queued_turns=[expect.turn("a")], receipts=[RECEIPT])
 
 
 def test_a_command_without_a_key_leaves_none(
     given: type[Given], expect: Expect, recorded: type[Recorded]
 ) -> None:
     named = {name: KEYED[name] for name in ("command", "idempotency_key")}
-    given(recorded(APPENDED, named)).then(visible_queue=[expect.waiting("a")])
+    given(recorded(APPENDED, named)).then(queued_turns=[expect.turn("a")])
 
 
 def test_a_receipt_outlives_what_its_command_made(
     given: type[Given], expect: Expect, recorded: type[Recorded]
 ) -> None:
     given(recorded(APPENDED, KEYED), DELETED).then(
-        settled_turns=[expect.settled("a", state="deleted", last=2)], receipts=[RECEIPT]
+        queued_turns=[expect.turn("a", state="deleted", last=2)], receipts=[RECEIPT]
     )
 
 

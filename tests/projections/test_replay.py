@@ -5,6 +5,7 @@ Hypothesis chooses the seed of a random host and how long it works on a real led
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
     import pytest
 
+VISIBLE = "SELECT thread_id, queued_turn_id, state, submission FROM visible_queue"
+IN_FLIGHT = (
+    "SELECT thread_id, queued_turn_id, dispatch_id, owner, epoch, expires_at FROM in_flight_turns"
+)
 LIMITS = Settings(max_visible_turns=5, max_claims=2, synchronous="NORMAL")
 TEXTS = ("", "text", "\x00", "\u2028", "\u00e9", "\U0001f600", '"', "\ud800", "'; --")
 SECONDS = (*[0] * 20, 0.001, 1, 60, 61, -0.5, -30, 90_000)
@@ -199,9 +204,39 @@ def compare(path: Path) -> None:
             ought = [tuple(row) for row in replay.rows(table.name, key)]
             assert list(map(repr, there)) == list(map(repr, ought)), table.name
         heads = database.execute("SELECT * FROM streams ORDER BY stream_id").fetchall()
-        ought = [tuple(replay.head(stream_id)) for stream_id in sorted(replay.heads)]
+        ought = list(replay.rows_of_heads())
         assert list(map(repr, heads)) == list(map(repr, ought))
         replay.close()
+
+
+def compare_views(path: Path, ledger: Ledger) -> tuple[int, int]:
+    """The views show whoever reads the file what the ledger shows its callers, turn by turn.
+
+    Returns:
+        How many turns are visible, and how many in flight.
+    """
+    with closing(sqlite3.connect(path)) as database:
+        turns = database.execute("SELECT thread_id, queued_turn_id FROM queued_turns").fetchall()
+        visible = database.execute(f"{VISIBLE} ORDER BY thread_id, queue_order").fetchall()
+        flying = database.execute(f"{IN_FLIGHT} ORDER BY thread_id").fetchall()
+    threads = sorted({thread for thread, _ in turns})
+    listed = [turn for thread in threads for turn in ledger.queue.list(thread)]
+    shown = [(t.thread_id, t.queued_turn_id, t.state, t.submission) for t in listed]
+    assert repr(shown) == repr([(*row[:3], json.loads(row[3])) for row in visible])
+    found = [ledger.queue.get(*turn) for turn in sorted(turns)]
+    assert None not in found
+    held = [turn for turn in found if turn is not None and turn.expires_at is not None]
+    assert {turn.state for turn in held} <= {"claimed", "dispatching"}
+    assert flying == [
+        (t.thread_id, t.queued_turn_id, t.dispatch_id, t.owner, t.epoch, microseconds(t.expires_at))
+        for t in held
+    ]
+    return len(visible), len(flying)
+
+
+def microseconds(time: datetime | None) -> int:
+    assert time is not None
+    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 @settings(derandomize=True, database=None, deadline=None, max_examples=30)
@@ -214,6 +249,7 @@ def test_what_is_stored_beside_the_events_is_what_a_replay_gives(
     with turnledger.open(path, clock=clock, settings=LIMITS) as ledger:
         Host(ledger, clock, seed).work(steps)
         compare(path)
+        compare_views(path, ledger)
         verification = ledger.verify()
     assert (verification.findings, verification.notes) == ((), ())
     assert verification.ok
@@ -223,9 +259,12 @@ def test_a_busy_host_reaches_every_kind_of_event(tmp_path: Path, template: bytes
     path, clock = tmp_path / "ledger.db", Clock()
     path.write_bytes(template)
     with turnledger.open(path, clock=clock, settings=LIMITS) as ledger:
+        shown: list[tuple[int, int]] = []
         for seed in range(8):
             Host(ledger, clock, seed).work(150)
+            shown.append(compare_views(path, ledger))
         compare(path)
+        assert min(map(sum, zip(*shown, strict=True))) > 4
         assert ledger.verify().ok
         seen = {event.type for event in ledger.log.read(limit=100_000)}
     assert seen == {kind.TOPIC for kind in REGISTRY.writable}

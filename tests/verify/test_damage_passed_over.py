@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAD = "UPDATE streams SET state = 'xx' WHERE stream_id = 'thread_queue:b'"
-ROW = "UPDATE visible_queue SET created_at = 'no time' WHERE thread_id = 'b'"
+ROW = "UPDATE queued_turns SET created_at = 'no time' WHERE thread_id = 'b'"
 
 
 def queues(path: Path) -> None:

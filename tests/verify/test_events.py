@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from tests.verify.conftest import File
     from turnledger import Ledger
 
+TABLES = ("queued_turns", "dispatches", "receipts")
+FLYING = ("in_flight_id", "dispatch_id", "owner", "expires_at", "in_flight_at")
 COLUMNS = {
     "stream_id": "thread_queue:other",
     "version": 1_000,
@@ -28,16 +30,19 @@ def test_an_untouched_ledger_is_ok(ledger: Ledger, file: File) -> None:
     assert verification.ok
     assert (verification.findings, verification.notes) == ((), ())
     assert verification.events == file.last
-    tables = ("visible_queue", "in_flight_turns", "settled_turns", "dispatches", "receipts")
-    there = sum(file.rows(f"SELECT count(*) AS n FROM {name}")[0]["n"] for name in tables)
-    streams = file.rows("SELECT count(*) AS n FROM streams")[0]["n"]
-    assert (verification.streams, verification.rows) == (streams, there + streams)
+    there = sum(file.rows(f"SELECT count(*) AS n FROM {name}")[0]["n"] for name in TABLES)
+    heads = file.rows("SELECT count(*) AS n FROM streams")[0]["n"]
+    streams = file.rows("SELECT count(DISTINCT stream_id) AS n FROM events")[0]["n"]
+    assert (verification.streams, verification.rows) == (streams, there + heads)
 
 
 def test_the_ledger_of_these_tests_has_rows_in_every_table(file: File) -> None:
-    tables = ("visible_queue", "in_flight_turns", "settled_turns", "dispatches", "receipts")
-    for name in (*tables, "streams", "events"):
-        assert len(file.rows(f"SELECT * FROM {name}")) >= (1 if name == "in_flight_turns" else 3)
+    for name in (*TABLES, "streams", "events"):
+        assert len(file.rows(f"SELECT * FROM {name}")) >= 3
+    states = {row["state"] for row in file.rows("SELECT state FROM queued_turns")}
+    assert states == {"pending", "failed", "acked", "deleted"}
+    [flying] = file.rows("SELECT * FROM streams WHERE in_flight_id IS NOT NULL")
+    assert None not in [flying[name] for name in FLYING]
 
 
 def test_a_look_changes_nothing(ledger: Ledger, file: File) -> None:
@@ -170,7 +175,7 @@ def test_swapped_contents_are_found_at_the_first_of_them(file: File, column: str
 def test_the_first_of_many_is_named_first(file: File) -> None:
     for position in (21, 7, 14):
         file.damage("UPDATE events SET metadata = '{}' WHERE position = ?", position)
-    file.damage("UPDATE visible_queue SET attempts = 9")
+    file.damage("UPDATE queued_turns SET attempts = 9")
     places = [one.position for one in file.findings()]
     known = [place for place in places if place is not None]
     assert known[0] == 7

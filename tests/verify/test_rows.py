@@ -1,6 +1,6 @@
 """Damage to what is made of the events: verify names the row.
 
-Each test damages every table at once, since a look at a ledger takes longer than the damage.
+Most tests damage every table at once, since a look at a ledger takes longer than the damage.
 """
 
 from __future__ import annotations
@@ -16,9 +16,24 @@ if TYPE_CHECKING:
 
     from tests.verify.conftest import File, Row
 
+Rows = dict[str, set[str | None]]
+
 MODELS = {table.name: table for table in (*TABLES, streams)}
 COLUMNS = {name: [column.name for column in table.columns] for name, table in MODELS.items()}
 MOST = max(map(len, COLUMNS.values()))
+FLYING = ("in_flight_id", "dispatch_id", "owner", "expires_at", "in_flight_at")
+SAMPLES = {
+    "waiting": ("queued_turns", "busy 3"),
+    "failed": ("queued_turns", "busy 2"),
+    "acked": ("queued_turns", "busy 0"),
+    "deleted": ("queued_turns", "busy 1"),
+    "in flight": ("queued_turns", "flying 0"),
+    "dispatch": ("dispatches", "second"),
+    "receipt": ("receipts", "2"),
+    "head": ("streams", "thread_queue:busy"),
+    "head in flight": ("streams", "thread_queue:flying"),
+    "life": ("streams", "thread:archived"),
+}
 
 
 def key(table: Table) -> list[str]:
@@ -36,27 +51,43 @@ def some(file: File, name: str) -> Row:
     return rows[len(rows) // 2]
 
 
+def sampled(file: File, sample: str) -> Row:
+    """The row of a sample."""
+    name, known_by = SAMPLES[sample]
+    [row] = file.rows(f"SELECT * FROM {name} WHERE {key(MODELS[name])[-1]} = ?", known_by)
+    return row
+
+
 def one(name: str, row: Row) -> tuple[str, list[Any]]:
     """The condition that a row meets."""
     parts = key(MODELS[name])
     return " AND ".join(f"{part} = ?" for part in parts), [row[part] for part in parts]
 
 
-def change(file: File, name: str, column: str, value: Any) -> Row:
-    """Change one cell of a row in the middle; returns the row as it was."""
-    row = some(file, name)
+def change(file: File, sample: str, column: str, value: Any, *, mark: str = "?") -> Row:
+    """Change one cell of a sample; returns the row as it was."""
+    name, row = SAMPLES[sample][0], sampled(file, sample)
     where, values = one(name, row)
-    file.damage(f"UPDATE {name} SET {column} = ? WHERE {where}", value, *values)
+    file.damage(f"UPDATE {name} SET {column} = {mark} WHERE {where}", value, *values)
     return row
 
 
+def changed(file: File, cells: dict[str, str], value: Any, *, mark: str = "?") -> Rows:
+    """Change a cell of each of some samples; returns how the rows were named."""
+    expected: Rows = {}
+    for sample, column in cells.items():
+        name, row = SAMPLES[sample][0], change(file, sample, column, value, mark=mark)
+        expected.setdefault(name, set()).add(named(name, row))
+    return expected
+
+
 def other(value: Any) -> Any:
-    """Another value of the same type."""
+    """Another value of the same type, and no other row's place."""
     match value:
         case None:
             return 7
         case int():
-            return value + 1
+            return value + 9
         case bytes():
             return value[::-1]
         case _:
@@ -72,38 +103,39 @@ def said(file: File) -> dict[str, dict[str | None, str]]:
     return found
 
 
-def rows(found: dict[str, dict[str | None, str]]) -> dict[str, set[str | None]]:
+def rows(found: dict[str, dict[str | None, str]]) -> Rows:
     return {name: set(messages) for name, messages in found.items()}
 
 
 @pytest.mark.parametrize("number", range(MOST))
 def test_a_changed_cell_is_found_and_named(file: File, number: int) -> None:
-    expected: dict[str, set[str]] = {}
+    expected: Rows = {}
     cells = {name: columns[number] for name, columns in COLUMNS.items() if number < len(columns)}
-    for name, column in cells.items():
-        row = some(file, name)
-        changed = {**row, column: other(row[column])}
-        change(file, name, column, changed[column])
-        expected[name] = {named(name, row), named(name, changed)}
+    for sample, (name, _) in SAMPLES.items():
+        if name in cells:
+            row, column = sampled(file, sample), cells[name]
+            forged = {**row, column: other(row[column])}
+            change(file, sample, column, forged[column])
+            expected.setdefault(name, set()).update((named(name, row), named(name, forged)))
     found = said(file)
     assert rows(found) == expected
     for name, column in cells.items():
         if column not in key(MODELS[name]):
-            assert [column in message for message in found[name].values()] == [True]
+            assert set(found[name].values()) == {f"{column} isn't what the events say"}
 
 
 def test_a_deleted_row_is_missing(file: File) -> None:
-    expected: dict[str, set[str]] = {}
-    for name in MODELS:
-        row = some(file, name)
+    expected: Rows = {}
+    for sample, (name, _) in SAMPLES.items():
+        row = sampled(file, sample)
         where, values = one(name, row)
         file.damage(f"DELETE FROM {name} WHERE {where}", *values)
-        expected[name] = {named(name, row)}
+        expected.setdefault(name, set()).add(named(name, row))
     assert rows(said(file)) == expected
 
 
 def test_all_rows_of_tables_that_were_emptied_are_missing(file: File) -> None:
-    expected: dict[str, set[str]] = {}
+    expected: Rows = {}
     for name in MODELS:
         expected[name] = {named(name, row) for row in file.rows(f"SELECT * FROM {name}")}
         file.damage(f"DELETE FROM {name}")
@@ -112,7 +144,7 @@ def test_all_rows_of_tables_that_were_emptied_are_missing(file: File) -> None:
 
 @pytest.mark.parametrize("thread", ["", "nobody", "zzz", "\U0001f600"])
 def test_a_row_that_no_event_accounts_for_is_found(file: File, thread: str) -> None:
-    expected: dict[str, set[str]] = {}
+    expected: Rows = {}
     for name, table in MODELS.items():
         row = {**some(file, name), key(table)[0]: thread}
         file.insert(name, row)
@@ -121,13 +153,13 @@ def test_a_row_that_no_event_accounts_for_is_found(file: File, thread: str) -> N
 
 
 def test_a_second_row_of_the_same_thread_is_found(file: File) -> None:
-    expected: dict[str, set[str]] = {}
+    expected: Rows = {}
     for name, table in MODELS.items():
         last = key(table)[-1]
         row = some(file, name)
         row[last] = other(row[last])
-        if name == "visible_queue":
-            row["queued_turn_id"] = "another"
+        if name == "queued_turns":
+            row["queue_order"] = 9
         file.insert(name, row)
         expected[name] = {named(name, row)}
     assert rows(said(file)) == expected
@@ -135,52 +167,102 @@ def test_a_second_row_of_the_same_thread_is_found(file: File) -> None:
 
 CELLS: tuple[dict[str, str], ...] = (
     {
-        "visible_queue": "submission",
-        "in_flight_turns": "expires_at",
-        "settled_turns": "queued_turn_id",
-        "dispatches": "thread_id",
-        "receipts": "content_hash",
-        "streams": "state",
+        "waiting": "evidence",
+        "in flight": "created_at",
+        "acked": "queued_turn_id",
+        "dispatch": "thread_id",
+        "receipt": "content_hash",
+        "head": "state",
+        "head in flight": "expires_at",
     },
-    {"visible_queue": "queue_order", "receipts": "scope", "streams": "hash"},
-    {"visible_queue": "created_at", "in_flight_turns": "thread_id", "streams": "stream_id"},
+    {
+        "waiting": "queue_order",
+        "in flight": "submission_version",
+        "receipt": "scope",
+        "life": "hash",
+        "head in flight": "in_flight_at",
+    },
+    {
+        "waiting": "created_at",
+        "in flight": "thread_id",
+        "life": "stream_id",
+        "head in flight": "in_flight_id",
+    },
+    {"failed": "state", "head in flight": "owner", "head": "in_flight_id"},
+    {"failed": "failure", "head in flight": "dispatch_id", "head": "ready_at"},
 )
 
 
 @pytest.mark.parametrize("value", [b"\xff\x00", "x", 1.5, b""], ids=repr)
 @pytest.mark.parametrize("cells", CELLS, ids=lambda cells: ", ".join(cells.values()))
 def test_a_value_of_another_type_is_found(file: File, cells: dict[str, str], value: Any) -> None:
-    expected = {name: named(name, change(file, name, cells[name], value)) for name in cells}
+    expected = changed(file, cells, value)
     found = rows(said(file))
-    assert {name: row for name, row in expected.items() if row not in found[name]} == {}
+    assert [row for name in expected for row in expected[name] - found[name]] == []
 
 
 def test_text_that_is_no_utf8_any_more_is_found(file: File) -> None:
-    texts = {"visible_queue": "submission", "receipts": "command", "streams": "state"}
-    expected: dict[str, set[str]] = {}
-    for name, column in texts.items():
-        row = some(file, name)
-        where, values = one(name, row)
-        statement = f"UPDATE {name} SET {column} = CAST(? AS TEXT) WHERE {where}"
-        file.damage(statement, b'{"n":"\xff"}', *values)
-        expected[name] = {named(name, row)}
+    texts = {"waiting": "evidence", "failed": "failure", "receipt": "command", "head": "state"}
+    texts["head in flight"] = "owner"
+    expected = changed(file, texts, b'{"n":"\xff"}', mark="CAST(? AS TEXT)")
     assert rows(said(file)) == expected
 
 
-def test_a_flag_that_is_neither_is_found(file: File) -> None:
-    row = change(file, "visible_queue", "altered", 2)
-    assert rows(said(file)) == {"visible_queue": {named("visible_queue", row)}}
+@pytest.mark.parametrize("flag", [1, 2])
+@pytest.mark.parametrize("column", ["altered", "outcome_unknown"])
+def test_a_flag_that_is_another_or_neither_is_found(file: File, column: str, flag: int) -> None:
+    cells = dict.fromkeys(("waiting", "in flight", "acked", "deleted"), column)
+    expected = changed(file, cells, flag)
+    assert rows(said(file)) == expected
 
 
-def test_a_changed_event_whose_chain_was_made_good_shows_in_the_rows(file: File) -> None:
-    """The forger knows the format of the chain, and forgets what was made of the event."""
-    stream_id = "thread_queue:later"
-    [row] = file.rows("SELECT * FROM events WHERE stream_id = ?", stream_id)
-    forged = {**row, "data": str(row["data"]).replace('{"n":1}', '{"n":2}')}
+@pytest.mark.parametrize("column", FLYING)
+def test_a_flight_that_was_taken_out_of_the_head_row_is_found(file: File, column: str) -> None:
+    expected = changed(file, {"head in flight": column}, None)
+    assert rows(said(file)) == expected
+
+
+def test_a_flight_of_another_turn_is_found(file: File) -> None:
+    expected = changed(file, {"head in flight": "in_flight_id"}, "flying 1")
+    assert rows(said(file)) == expected
+
+
+def test_a_flight_that_never_was_is_found(file: File) -> None:
+    held = sampled(file, "head in flight")
+    for column in FLYING:
+        change(file, "head", column, held[column])
+    found = said(file)
+    assert rows(found) == {"streams": {"thread_queue:busy"}}
+    assert found["streams"]["thread_queue:busy"].startswith(", ".join(FLYING))
+
+
+LATER = "thread_queue:later"
+
+
+def forge(file: File, was: str, new: str) -> Row:
+    """Change the text of an event, and make the chain good; returns the event."""
+    [row] = file.rows("SELECT * FROM events WHERE stream_id = ?", LATER)
+    forged = {**row, "data": str(row["data"]).replace(was, new)}
     assert forged != row
     forged["hash"] = file.chained(bytes(32), forged)
     place = "WHERE position = ?"
     file.damage(f"UPDATE events SET data = ? {place}", forged["data"], row["position"])
     file.damage(f"UPDATE events SET hash = ? {place}", forged["hash"], row["position"])
-    file.damage("UPDATE streams SET hash = ? WHERE stream_id = ?", forged["hash"], stream_id)
-    assert rows(said(file)) == {"visible_queue": {"later, 0"}}
+    return forged
+
+
+def test_a_changed_event_whose_chain_was_made_good_shows_in_the_rows(file: File) -> None:
+    """The forger knows the format of the chain, and forgets what was made of the event."""
+    forged = forge(
+        file, '"created_at":"2026-01-05T09:01:04Z"', '"created_at":"2026-01-05T09:01:03Z"'
+    )
+    file.damage("UPDATE streams SET hash = ? WHERE stream_id = ?", forged["hash"], LATER)
+    assert rows(said(file)) == {"queued_turns": {"later, later 0"}, "streams": {LATER}}
+
+
+def test_a_changed_submission_whose_chain_was_made_good_shows_in_the_head_row(file: File) -> None:
+    """A submission is in its event alone: the forger forgets where the chain ends."""
+    forge(file, '{"n":1}', '{"n":2}')
+    found = said(file)
+    assert rows(found) == {"streams": {LATER}}
+    assert found["streams"][LATER] == "hash isn't what the events say"

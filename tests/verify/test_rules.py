@@ -23,6 +23,8 @@ ACKED = {"dispatch_id": "third", "epoch": 1}
 RESOLVED = {"decision": "acked", "by": "forger"}
 RENEWED = {"epoch": 2, "expires_at": END}
 FAILED = {"epoch": 2, "failure": "no"}
+DISPATCHED = {**FAILED, "queued_turn_id": "flying 0", "epoch": 1, "dispatch_id": "third"}
+CLEARED = {"queued_turn_ids": ["flying 1", "flying 2", "flying 3"], "in_flight_id": "flying 0"}
 MOVED = {"first_order": 2}
 
 
@@ -30,6 +32,8 @@ ALLOWED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "appended": (BUSY, "appended", {**APPENDED, "queue_order": 4}),
     "claimed": (LATER, "claimed", CLAIMED),
     "acked": (FLYING, "acked", {**ACKED, "queued_turn_id": "flying 0"}),
+    "failed": (FLYING, "failed", DISPATCHED),
+    "cleared": (FLYING, "cleared", {**CLEARED, "dispatch_id": "third"}),
     "deleted": (BUSY, "deleted", {"queued_turn_id": "busy 3"}),
     "resolved": (BUSY, "resolved", {**RESOLVED, "queued_turn_id": "busy 2"}),
     "paused": (LATER, "paused", {"reason": "forged"}),
@@ -67,6 +71,8 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
     "released twice": (BUSY, "released", {"queued_turn_id": "busy 2", "epoch": 2}),
     "renewed what waits": (BUSY, "renewed", {**RENEWED, "queued_turn_id": "busy 2"}),
     "failed what waits": (BUSY, "failed", {**FAILED, "queued_turn_id": "busy 2"}),
+    "failed of another dispatch": (FLYING, "failed", {**DISPATCHED, "dispatch_id": "first"}),
+    "cleared under another dispatch": (FLYING, "cleared", {**CLEARED, "dispatch_id": "first"}),
     "a dispatch id twice": (FLYING, "dispatch_started", {**STARTED, "dispatch_id": "third"}),
     "an epoch of two owners": (FLYING, "dispatch_started", {**STARTED, "owner": "forger"}),
     "an order that is taken": (LATER, "appended", {**APPENDED, "queue_order": 0}),

@@ -1,130 +1,229 @@
 """The first schema: events, heads, and the read models of the queue."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
+_TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")  # ordered by its bytes
+
 revision = "0001"
 down_revision = None
-
-_TURN = (
-    ("thread_id", sa.Text, False),
-    ("queue_order", sa.BigInteger, False),
-    ("queued_turn_id", sa.Text, False),
-    ("submission", sa.Text, True),
-    ("submission_version", sa.BigInteger, False),
-    ("appended_version", sa.BigInteger, False),
-    ("state", sa.Text, False),
-    ("failure", sa.Text, True),
-    ("altered", sa.Boolean, False),
-    ("outcome_unknown", sa.Boolean, False),
-    ("dispatch_id", sa.Text, True),
-    ("evidence", sa.Text, False),
-    ("attempts", sa.Integer, False),
-    ("claims", sa.Integer, False),
-    ("not_before", sa.BigInteger, True),
-    ("created_at", sa.BigInteger, False),
-    ("updated_at", sa.BigInteger, False),
-    ("version", sa.BigInteger, False),
-)
 
 
 def upgrade() -> None:
     """Make the tables."""
     _truth()
+    _heads()
     _queue()
     _registers()
 
 
 def _truth() -> None:
-    op.create_table(
-        "events",
-        sa.Column("position", sa.Integer, primary_key=True),
-        sa.Column("stream_id", sa.Text, nullable=False),
-        sa.Column("version", sa.BigInteger, nullable=False),
-        sa.Column("type", sa.Text, nullable=False),
-        sa.Column("schema_version", sa.BigInteger, nullable=False),
-        sa.Column("data", sa.Text, nullable=False),
-        sa.Column("metadata", sa.Text, nullable=False),
-        sa.Column("recorded_at", sa.BigInteger, nullable=False),
-        sa.Column("hash", sa.LargeBinary, nullable=False),
-        sa.UniqueConstraint("stream_id", "version", name="events_stream_version"),
-    )
-    for action in ("UPDATE", "DELETE"):
-        op.execute(
-            f"CREATE TRIGGER events_no_{action.lower()} BEFORE {action} ON events "
-            "BEGIN SELECT RAISE(ABORT, 'events are append-only'); END"
+    if op.get_bind().dialect.name == "postgresql":
+        _truth_on_postgresql()
+    else:
+        op.create_table(
+            "events",
+            sa.Column("position", sa.Integer, primary_key=True),
+            *_event_columns(),
+            sa.UniqueConstraint("stream_id", "version", name="events_stream_version"),
         )
-    op.create_table(
-        "streams",
-        sa.Column("stream_id", sa.Text, primary_key=True, nullable=False),
-        sa.Column("version", sa.BigInteger, nullable=False),
-        sa.Column("epoch", sa.BigInteger, nullable=False),
-        sa.Column("form", sa.BigInteger, nullable=False),
-        sa.Column("state", sa.Text, nullable=False),
-        sa.Column("recorded_at", sa.BigInteger, nullable=False),
-        sa.Column("ready_at", sa.BigInteger, nullable=True),
-        sa.Column("not_before", sa.BigInteger, nullable=True),
-        sa.Column("hash", sa.LargeBinary, nullable=False),
-        sqlite_with_rowid=False,
-    )
-    op.create_index(
-        "streams_ready",
-        "streams",
-        ["ready_at", "stream_id"],
-        sqlite_where=sa.text("ready_at IS NOT NULL AND not_before IS NULL"),
-    )
-    op.create_index(
-        "streams_later",
-        "streams",
-        ["not_before"],
-        sqlite_where=sa.text("ready_at IS NOT NULL AND not_before IS NOT NULL"),
-    )
+        for action in ("UPDATE", "DELETE"):
+            op.execute(
+                f"CREATE TRIGGER events_no_{action.lower()} BEFORE {action} ON events "
+                "BEGIN SELECT RAISE(ABORT, 'events are append-only'); END"
+            )
     op.create_table(
         "ledger",
-        sa.Column("ledger_id", sa.Text, primary_key=True, nullable=False),
-        sa.Column("generation", sa.Text, nullable=False),
+        sa.Column("ledger_id", _TEXT, primary_key=True, nullable=False),
+        sa.Column("generation", _TEXT, nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
     )
 
 
-def _turns(name: str, *more: sa.schema.SchemaItem) -> None:
-    columns = [sa.Column(column, kind, nullable=null) for column, kind, null in _TURN]
-    op.create_table(name, *columns, *more, sqlite_with_rowid=False)
+def _event_columns() -> list[sa.Column[Any]]:
+    return [
+        sa.Column("stream_id", _TEXT, nullable=False),
+        sa.Column("version", sa.BigInteger, nullable=False),
+        sa.Column("type", _TEXT, nullable=False),
+        sa.Column("schema_version", sa.BigInteger, nullable=False),
+        sa.Column("data", _TEXT, nullable=False),
+        sa.Column("metadata", _TEXT, nullable=False),
+        sa.Column("recorded_at", sa.BigInteger, nullable=False),
+        sa.Column("hash", sa.LargeBinary, nullable=False),
+    ]
+
+
+def _truth_on_postgresql() -> None:
+    op.create_table(
+        "stored_events",
+        sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+        *_event_columns(),
+        sa.UniqueConstraint("stream_id", "version", name="stored_events_stream_version"),
+    )
+    op.create_table(
+        "unnumbered",
+        sa.Column("stream_id", _TEXT, primary_key=True, nullable=False),
+        sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("event_id", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
+        "positions",
+        sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("event_id", sa.BigInteger, nullable=False, unique=True),
+    )
+    for statement in (_APPEND_ONLY, _NO_CHANGE, _NO_TRUNCATE, _EVENTS):
+        op.execute(statement)
+
+
+_APPEND_ONLY = """
+CREATE FUNCTION events_are_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'events are append-only'; END $$
+"""
+_NO_CHANGE = """
+CREATE TRIGGER stored_events_no_change BEFORE UPDATE OR DELETE ON stored_events
+FOR EACH ROW EXECUTE FUNCTION events_are_append_only()
+"""
+_NO_TRUNCATE = """
+CREATE TRIGGER stored_events_no_truncate BEFORE TRUNCATE ON stored_events
+FOR EACH STATEMENT EXECUTE FUNCTION events_are_append_only()
+"""
+_EVENTS = """
+CREATE VIEW events AS
+SELECT place.position, event.stream_id, event.version, event.type, event.schema_version,
+       event.data, event.metadata, event.recorded_at, event.hash
+FROM stored_events AS event LEFT JOIN positions AS place ON place.event_id = event.id
+"""
+
+
+def _heads() -> None:
+    op.create_table(
+        "streams",
+        sa.Column("stream_id", _TEXT, primary_key=True, nullable=False),
+        sa.Column("version", sa.BigInteger, nullable=False),
+        sa.Column("epoch", sa.BigInteger, nullable=False),
+        sa.Column("form", sa.BigInteger, nullable=False),
+        sa.Column("state", _TEXT, nullable=False),
+        sa.Column("recorded_at", sa.BigInteger, nullable=False),
+        sa.Column("lifecycle", _TEXT, nullable=False),
+        sa.Column("ready_at", sa.BigInteger, nullable=True),
+        sa.Column("not_before", sa.BigInteger, nullable=True),
+        sa.Column("in_flight_id", _TEXT, nullable=True),
+        sa.Column("dispatch_id", _TEXT, nullable=True),
+        sa.Column("owner", _TEXT, nullable=True),
+        sa.Column("expires_at", sa.BigInteger, nullable=True),
+        sa.Column("in_flight_at", sa.BigInteger, nullable=True),
+        sa.Column("hash", sa.LargeBinary, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    _partial_index(
+        "streams_ready",
+        "streams",
+        ["ready_at", "stream_id"],
+        "ready_at IS NOT NULL AND not_before IS NULL",
+    )
+    _partial_index(
+        "streams_later",
+        "streams",
+        ["not_before"],
+        "ready_at IS NOT NULL AND not_before IS NOT NULL",
+    )
+    _partial_index("streams_in_flight", "streams", ["stream_id"], "in_flight_id IS NOT NULL")
+
+
+def _partial_index(
+    name: str, table: str, columns: list[str], where: str, *, unique: bool = False
+) -> None:
+    condition = sa.text(where)
+    op.create_index(
+        name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition
+    )
 
 
 def _queue() -> None:
-    _turns("visible_queue", sa.PrimaryKeyConstraint("thread_id", "queue_order"))
-    id_columns = ["thread_id", "queued_turn_id"]
-    op.create_index("visible_queue_id", "visible_queue", id_columns, unique=True)
-    _turns(
-        "in_flight_turns",
-        sa.Column("owner", sa.Text, nullable=False),
-        sa.Column("epoch", sa.BigInteger, nullable=False),
-        sa.Column("expires_at", sa.BigInteger, nullable=False),
-        sa.PrimaryKeyConstraint("thread_id"),
+    op.create_table(
+        "queued_turns",
+        sa.Column("thread_id", _TEXT, nullable=False),
+        sa.Column("queued_turn_id", _TEXT, nullable=False),
+        sa.Column("queue_order", sa.BigInteger, nullable=False),
+        sa.Column("submission_version", sa.BigInteger, nullable=False),
+        sa.Column("appended_version", sa.BigInteger, nullable=False),
+        sa.Column("state", _TEXT, nullable=False),
+        sa.Column("failure", _TEXT, nullable=True),
+        sa.Column("altered", sa.Boolean, nullable=False),
+        sa.Column("outcome_unknown", sa.Boolean, nullable=False),
+        sa.Column("dispatch_id", _TEXT, nullable=True),
+        sa.Column("evidence", _TEXT, nullable=False),
+        sa.Column("attempts", sa.Integer, nullable=False),
+        sa.Column("claims", sa.Integer, nullable=False),
+        sa.Column("not_before", sa.BigInteger, nullable=True),
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("updated_at", sa.BigInteger, nullable=False),
+        sa.Column("version", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("thread_id", "queued_turn_id"),
+        sqlite_with_rowid=False,
     )
-    _turns("settled_turns", sa.PrimaryKeyConstraint("thread_id", "queued_turn_id"))
+    _partial_index(
+        "queued_turns_live",
+        "queued_turns",
+        ["thread_id", "queue_order"],
+        "(state NOT IN ('acked', 'deleted'))",
+        unique=True,
+    )
+    on_postgresql = op.get_bind().dialect.name == "postgresql"
+    submission = _SUBMISSION_ON_POSTGRESQL if on_postgresql else _SUBMISSION_ON_SQLITE
+    op.execute(_VISIBLE_QUEUE.replace("SUBMISSION", submission))
+    op.execute(_IN_FLIGHT_TURNS)
+
+
+_SUBMISSION_ON_SQLITE = (
+    "CASE WHEN json_valid(event.data) THEN json_extract(event.data, '$.submission') END"
+)
+_SUBMISSION_ON_POSTGRESQL = "(event.data::json -> 'submission')::text"
+_VISIBLE_QUEUE = """
+CREATE VIEW visible_queue AS
+SELECT turn.thread_id, turn.queue_order, turn.queued_turn_id,
+       SUBMISSION AS submission,
+       turn.state, turn.failure, turn.altered, turn.outcome_unknown, turn.dispatch_id,
+       turn.evidence, turn.attempts, turn.not_before, turn.created_at, turn.updated_at
+FROM queued_turns AS turn
+LEFT JOIN streams AS stream ON stream.stream_id = 'thread_queue:' || turn.thread_id
+LEFT JOIN events AS event
+    ON event.stream_id = stream.stream_id AND event.version = turn.submission_version
+    AND event.schema_version = 1
+WHERE turn.state NOT IN ('acked', 'deleted')
+    AND (stream.in_flight_id IS NULL OR turn.queued_turn_id <> stream.in_flight_id)
+"""
+
+_IN_FLIGHT_TURNS = """
+CREATE VIEW in_flight_turns AS
+SELECT substr(stream_id, length('thread_queue:') + 1) AS thread_id,
+       in_flight_id AS queued_turn_id, dispatch_id, owner, epoch, expires_at
+FROM streams
+WHERE in_flight_id IS NOT NULL
+"""
 
 
 def _registers() -> None:
     op.create_table(
         "dispatches",
-        sa.Column("thread_id", sa.Text, nullable=False),
-        sa.Column("dispatch_id", sa.Text, nullable=False),
-        sa.Column("queued_turn_id", sa.Text, nullable=False),
-        sa.Column("owner", sa.Text, nullable=False),
+        sa.Column("thread_id", _TEXT, nullable=False),
+        sa.Column("dispatch_id", _TEXT, nullable=False),
+        sa.Column("queued_turn_id", _TEXT, nullable=False),
+        sa.Column("owner", _TEXT, nullable=False),
         sa.Column("epoch", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("thread_id", "dispatch_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "receipts",
-        sa.Column("scope", sa.Text, nullable=False),
-        sa.Column("idempotency_key", sa.Text, nullable=False),
-        sa.Column("command", sa.Text, nullable=False),
-        sa.Column("command_id", sa.Text, nullable=False),
-        sa.Column("content_hash", sa.Text, nullable=False),
-        sa.Column("stream_id", sa.Text, nullable=False),
+        sa.Column("scope", _TEXT, nullable=False),
+        sa.Column("idempotency_key", _TEXT, nullable=False),
+        sa.Column("command", _TEXT, nullable=False),
+        sa.Column("command_id", _TEXT, nullable=False),
+        sa.Column("content_hash", _TEXT, nullable=False),
+        sa.Column("stream_id", _TEXT, nullable=False),
         sa.Column("version", sa.BigInteger, nullable=False),
         sa.Column("recorded_at", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("scope", "idempotency_key"),
@@ -132,6 +231,6 @@ def _registers() -> None:
     )
     op.create_table(
         "tracking",
-        sa.Column("application_name", sa.Text, primary_key=True, nullable=False),
+        sa.Column("application_name", _TEXT, primary_key=True, nullable=False),
         sa.Column("notification_id", sa.BigInteger, nullable=False),
     )

@@ -55,8 +55,11 @@ class Session:
         return os.environ.get(VARIABLE) or DEFAULT
 
     def reading(self) -> AbstractContextManager[turnledger.Ledger]:
-        """Open the ledger for a question: nothing is made or changed."""
-        return _opened(self.location, read_only=True)
+        """Open the ledger for a question: nothing is made or changed.
+
+        On a server, reading the log gives positions to what is new in it.
+        """
+        return _opened(self.location, read_only=not self.location.startswith("postgres"))
 
     def writing(self) -> AbstractContextManager[turnledger.Ledger]:
         """Open the ledger for a command; make it if it isn't there."""
@@ -119,6 +122,8 @@ def _opened(location: str, *, read_only: bool) -> Generator[turnledger.Ledger]:
 def _explained(error: turnledger.StoreError, *, read_only: bool) -> turnledger.StoreError:
     """The same error with a reason that a person can act on, if there is one."""
     url = str(error.facts["url"])
+    if not url.startswith("sqlite:"):
+        return error
     path = Path(url.removeprefix("sqlite:///"))
     if path.is_dir():
         return turnledger.StoreUnavailable(url, "it is a folder; name a file in it")

@@ -13,8 +13,8 @@ from turnledger.domain.thread_queue import Claim, ThreadQueue, made
 from turnledger.domain.thread_queue import commands as c
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.claimable import claimable_threads
+from turnledger.infrastructure.queue_rows import submission_in
 from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
-from turnledger.projections.queue_rows import TurnRow, as_object
 from turnledger.queue.desk import QueueDesk
 from turnledger.queue.lost_claims import keep_lost_dispatch, keep_lost_result
 
@@ -40,8 +40,7 @@ class Claims(QueueDesk):
         """
         check_identifier("thread_id", thread_id)
         command = c.ClaimHead(thread_id=thread_id, **self._claimer(owner, lease))
-        with self._backend.unit() as unit:
-            return self._claim(unit, command, None)
+        return self._backend.transact(lambda unit: self._claim(unit, command, None))
 
     def claim_next(self, owner: str, *, limit: int = 1, lease: Seconds = MINUTE) -> list[Claim]:
         """Take the heads of claimable threads, the longest waiting first, in one transaction.
@@ -54,8 +53,9 @@ class Claims(QueueDesk):
             lease: For how long, as seconds or a timedelta.
         """
         claimer, most = self._claimer(owner, lease), check_count("limit", limit)
-        claims: list[Claim] = []
-        with self._backend.unit() as unit:
+
+        def work(unit: UnitOfWork) -> list[Claim]:
+            claims: list[Claim] = []
             origin = self._backend.origin()
             for thread_id in claimable_threads(unit, most):
                 command = c.ClaimHead(thread_id=thread_id, **claimer)
@@ -67,7 +67,9 @@ class Claims(QueueDesk):
                 claims += [claim] if claim else []
                 if len(claims) == most:
                     break
-        return claims
+            return claims
+
+        return self._backend.transact(work, several=True)
 
     def renew(self, claim: Claim, lease: Seconds = MINUTE) -> Claim:
         """Give a live claim a new end.
@@ -76,8 +78,7 @@ class Claims(QueueDesk):
             ClaimLost: It isn't live.
         """
         duration = check_duration("lease", lease, self._settings.max_lease)
-        with self._backend.unit() as unit:
-            events, _ = self._carry_out(unit, c.Renew(**self._shown(claim), lease=duration))
+        events = self._done(c.Renew(**self._shown(claim), lease=duration))
         renewed = cast("ThreadQueue.Renewed", events[0])
         return replace(claim, expires_at=renewed.expires_at)
 
@@ -131,17 +132,21 @@ class Claims(QueueDesk):
         check_identifier("thread_id", thread_id)
         check_identifier("dispatch_id", dispatch_id)
         command = c.AckDispatch(thread_id=thread_id, dispatch_id=dispatch_id)
-        refusal: ThreadDeleted | None = None
-        with self._backend.unit() as unit:
+
+        def work(unit: UnitOfWork) -> ThreadDeleted | bool:
+            refusal: ThreadDeleted | None = None
             try:
                 events, _ = self._carry_out(unit, command)
             except ThreadDeleted as error:
                 refusal, events = error, ()
             if not events:
                 keep_lost_dispatch(self._backend, unit, thread_id, dispatch_id)
-        if refusal is not None:
-            raise refusal
-        return bool(events)
+            return refusal or bool(events)
+
+        answer = self._backend.transact(work)
+        if isinstance(answer, ThreadDeleted):
+            raise answer
+        return answer
 
     def fail(self, claim: Claim, failure: Any, *, outcome_unknown: bool = False) -> None:
         """Say that the turn failed: it blocks the queue at its old place.
@@ -175,10 +180,14 @@ class Claims(QueueDesk):
         events = thread_queue.decide(loaded.state, command, loaded.context)
         if not events:
             return None
-        head = TurnRow(*loaded.rows[0])
-        submission = self._readable(head)
-        repository.save(unit, loaded, events, command, origin or self._backend.origin())
         claimed = cast("ThreadQueue.Claimed", events[0])
+        attempts, data = loaded.work
+        try:
+            submission = submission_in(data, claimed.queued_turn_id)
+        except (ValueError, TypeError) as error:
+            what = f"queued turn {claimed.queued_turn_id} of thread {command.thread_id}"
+            raise Unreadable(what, f"damaged: {error}") from error
+        repository.save(unit, loaded, events, command, origin or self._backend.origin())
         return made(
             Claim,
             thread_id=command.thread_id,
@@ -188,15 +197,8 @@ class Claims(QueueDesk):
             queued_turn_id=claimed.queued_turn_id,
             expires_at=claimed.expires_at,
             submission=submission,
-            attempts=head.attempts,
+            attempts=attempts,
         )
-
-    def _readable(self, head: TurnRow) -> dict[str, Any]:
-        try:
-            return as_object(head.submission or "")
-        except (ValueError, TypeError) as error:
-            what = f"queued turn {head.queued_turn_id} of thread {head.thread_id}"
-            raise Unreadable(what, f"damaged: {error}") from error
 
     def _shown(self, claim: Claim) -> dict[str, Any]:
         """The part of a claim that a command must show."""

@@ -1,18 +1,17 @@
 """What the parts of `ledger.queue` share: carrying out one command."""
 
-import sqlite3
 from typing import Any
 
 from turnledger.domain import thread_queue
 from turnledger.domain.errors import QueuedTurnNotFound
-from turnledger.domain.event import Unknown
 from turnledger.domain.payload import settle, shown
 from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.domain.thread_queue.commands import QueueCommand
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.queue_rows import as_queued_turn
+from turnledger.infrastructure.statement import Cursor
 from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
-from turnledger.projections.queue_rows import TurnRow, as_queued_turn
 
 Outcome = tuple[thread_queue.Decision, repository.Loaded]  # what happened, on what was read
 
@@ -36,32 +35,17 @@ class QueueDesk:
 
     def _done(self, command: QueueCommand) -> thread_queue.Decision:
         """Carry out one command in a transaction of its own."""
-        with self._backend.unit() as unit:
-            return self._carry_out(unit, command)[0]
+        return self._backend.transact(lambda unit: self._carry_out(unit, command)[0])
 
-    def _find(
-        self, cursor: sqlite3.Cursor, thread_id: str, queued_turn_id: str
-    ) -> QueuedTurn | None:
-        row = repository.turn_row(cursor, thread_id, queued_turn_id)
-        return None if row is None else self._as_turn(row)
+    def _find(self, cursor: Cursor, thread_id: str, queued_turn_id: str) -> QueuedTurn | None:
+        row = repository.turn_row(cursor, self._backend.store.dialect, thread_id, queued_turn_id)
+        return None if row is None else as_queued_turn(row)
 
     def _found(self, unit: UnitOfWork, thread_id: str, queued_turn_id: str) -> QueuedTurn:
         turn = self._find(unit.cursor, thread_id, queued_turn_id)
         if turn is None:
             raise QueuedTurnNotFound(thread_id, queued_turn_id)
         return turn
-
-    def _as_turn(self, row: repository.Row) -> QueuedTurn:
-        """A row as a value; the submission of a settled turn is in its event."""
-        turn = TurnRow(*row)
-        if turn.submission is not None:
-            return as_queued_turn(row)
-        stream_id, version = thread_queue.stream_id(turn.thread_id), turn.submission_version
-        found = self._backend.application.envelopes(stream_id, after=version - 1, until=version)
-        event = next(found).event
-        if isinstance(event, Unknown):
-            return as_queued_turn(row, None, event.reason)
-        return as_queued_turn(row, getattr(event, "submission", None))
 
     def _settled(self, name: str, value: Any) -> tuple[Any, bool]:
         return settle(name, value, self._settings.max_result_bytes)

@@ -5,25 +5,26 @@ from typing import Any
 from sqlalchemy import bindparam, select
 
 from turnledger.domain import evidence, thread_queue
+from turnledger.domain.errors import QueuedTurnNotFound
 from turnledger.domain.identifier import LARGEST
 from turnledger.domain.payload import decode
 from turnledger.domain.thread_queue import Claim, ThreadQueue
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.queue_reader import DISPATCH
+from turnledger.infrastructure.queue_rows import TurnRow, as_queued_turn
+from turnledger.infrastructure.rows import HeadChange
 from turnledger.infrastructure.schema import events
-from turnledger.infrastructure.sqlite import DIALECT
+from turnledger.infrastructure.statement import statement
 from turnledger.infrastructure.unit_of_work import UnitOfWork
-from turnledger.projections.plan import compiled
-from turnledger.projections.queue_rows import TurnRow, as_queued_turn
 
-_CLAIMS = compiled(
+_CLAIMS = statement(
     select(events.c.data)
     .where(
         events.c.stream_id == bindparam("stream_id"),
         events.c.type == bindparam("type"),
     )
-    .order_by(events.c.version.desc()),
-    DIALECT,
+    .order_by(events.c.version.desc())
 )
 
 
@@ -34,7 +35,8 @@ def keep_lost_result(
 
     It has a transaction of its own, committed before the refusal goes on to the caller.
     """
-    with backend.unit() as unit:
+
+    def work(unit: UnitOfWork) -> None:
         queued_turn_id = _claimed_turn(unit, claim)
         if queued_turn_id is None:
             return
@@ -49,17 +51,19 @@ def keep_lost_result(
         )
         _keep(backend, unit, command)
 
+    backend.transact(work)
+
 
 def keep_lost_dispatch(
     backend: Backend, unit: UnitOfWork, thread_id: str, dispatch_id: str
 ) -> None:
     """Keep the report of a dispatch that was recovered; one that was acked needs none."""
-    row = unit.cursor.execute(repository.DISPATCH.sql, (thread_id, dispatch_id)).fetchone()
+    row = unit.run(DISPATCH, {"thread_id": thread_id, "dispatch_id": dispatch_id}).fetchone()
     if row is None:
         return
     _, _, queued_turn_id, owner, epoch = row
-    stored = repository.turn_row(unit.cursor, thread_id, queued_turn_id)
-    if stored is None or _was_acked(backend, TurnRow(*stored), dispatch_id):
+    stored = repository.turn_row(unit.cursor, unit.dialect, thread_id, queued_turn_id)
+    if stored is None or _was_acked(backend, stored, dispatch_id):
         return
     command = evidence.Keep(
         thread_id=thread_id,
@@ -74,8 +78,9 @@ def keep_lost_dispatch(
 
 def _claimed_turn(unit: UnitOfWork, claim: Claim) -> str | None:
     """The queued turn for which a claim was given out, or None if it never was."""
-    given = (thread_queue.stream_id(claim.thread_id), ThreadQueue.Claimed.TOPIC)
-    for (data,) in unit.cursor.execute(_CLAIMS.sql, given):
+    stream_id = thread_queue.stream_id(claim.thread_id)
+    given = {"stream_id": stream_id, "type": ThreadQueue.Claimed.TOPIC}
+    for (data,) in unit.run(_CLAIMS, given):
         claimed = _readable(data)
         if claimed["epoch"] <= claim.epoch:
             same = (claimed["epoch"], claimed["owner"]) == (claim.epoch, claim.owner)
@@ -101,7 +106,10 @@ def _was_acked(backend: Backend, turn: TurnRow, dispatch_id: str) -> bool:
 
 
 def _turn(unit: UnitOfWork, thread_id: str, queued_turn_id: str) -> thread_queue.QueuedTurn:
-    return as_queued_turn(repository.turn_row(unit.cursor, thread_id, queued_turn_id))
+    row = repository.turn_row(unit.cursor, unit.dialect, thread_id, queued_turn_id)
+    if row is None:
+        raise QueuedTurnNotFound(thread_id, queued_turn_id)
+    return as_queued_turn(row)
 
 
 def _keep(backend: Backend, unit: UnitOfWork, command: evidence.Keep) -> None:
@@ -111,5 +119,5 @@ def _keep(backend: Backend, unit: UnitOfWork, command: evidence.Keep) -> None:
     if decided:
         target = thread_queue.stream_id(command.thread_id)
         head = unit.head(evidence.stream_id(target))
-        after = head._replace(form=evidence.STATE_FORM)
-        unit.save(head, after, decided, command, backend.origin(), unit.context(head))
+        change = HeadChange(head, head.epoch, evidence.STATE_FORM, head.state)
+        unit.save(change, decided, command, backend.origin(), unit.context(head))

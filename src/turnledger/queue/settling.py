@@ -1,6 +1,7 @@
 """Getting a queue going again: retrying, resolving, pausing, recovering."""
 
 import logging
+from functools import partial
 from typing import Any, Literal
 
 from turnledger.domain import thread_queue
@@ -127,16 +128,14 @@ class Settling(QueueDesk):
         facts: dict[str, Any] = {"owner": owner, "failure": kept, "altered": altered}
         if thread_id is not None:
             check_identifier("thread_id", thread_id)
-            with self._backend.unit() as unit:
-                return self._recovered(unit, [c.Recover(thread_id=thread_id, **facts)])
+            only = [c.Recover(thread_id=thread_id, **facts)]
+            return self._backend.transact(lambda unit: self._recovered(unit, only))
         recovered: list[QueuedTurn] = []
-        page, last = [""], ""
-        while page:
-            with self._backend.unit() as unit:
-                page = stale_threads(unit, owner, last, _PAGE)
-                commands = [c.Recover(thread_id=stale, **facts) for stale in page]
-                recovered += self._recovered(unit, commands)
-            last = page[-1] if page else last
+        last: str | None = ""
+        while last is not None:
+            page = partial(self._recovered_page, owner, last, facts)
+            turns, last = self._backend.transact(page, several=True)
+            recovered += turns
         return recovered
 
     def fail_in_flight(self, thread_id: str, failure: Any) -> int:
@@ -160,9 +159,20 @@ class Settling(QueueDesk):
         return {"thread_id": thread_id, "queued_turn_id": queued_turn_id}
 
     def _changed(self, command: c.Retry | c.Resolve) -> QueuedTurn:
-        with self._backend.unit() as unit:
+
+        def work(unit: UnitOfWork) -> QueuedTurn:
             self._carry_out(unit, command)
             return self._found(unit, command.thread_id, command.queued_turn_id)
+
+        return self._backend.transact(work)
+
+    def _recovered_page(
+        self, owner: str | None, after: str, facts: dict[str, Any], unit: UnitOfWork
+    ) -> tuple[list[QueuedTurn], str | None]:
+        """The turns recovered of the next threads, and the last of these, if there are any."""
+        page = stale_threads(unit, owner, after, _PAGE)
+        commands = [c.Recover(thread_id=stale, **facts) for stale in page]
+        return self._recovered(unit, commands), page[-1] if page else None
 
     def _recovered(self, unit: UnitOfWork, commands: list[c.Recover]) -> list[QueuedTurn]:
         origin = self._backend.origin()

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from turnledger.domain import thread_queue
-from turnledger.domain.duration import check_time
+from turnledger.domain.duration import check_time, from_microseconds
 from turnledger.domain.errors import IdempotencyConflict, InvalidPayload
 from turnledger.domain.event import Envelope
 from turnledger.domain.identifier import LARGEST, check_count, check_identifier
@@ -14,9 +14,9 @@ from turnledger.domain.payload import canonical_hash, check_object
 from turnledger.domain.thread_queue import QueuedTurn, ThreadQueue, made
 from turnledger.domain.thread_queue import commands as c
 from turnledger.infrastructure import queue_repository as repository
+from turnledger.infrastructure.queue_rows import as_queued_turn
+from turnledger.infrastructure.statement import EVERYTHING
 from turnledger.infrastructure.unit_of_work import UnitOfWork
-from turnledger.projections.queue_rows import TurnRow
-from turnledger.projections.schema import from_microseconds
 from turnledger.queue.desk import QueueDesk
 from turnledger.receipts import Idempotency, first_events
 
@@ -107,13 +107,14 @@ class Waiting(QueueDesk):
             after: Only what comes behind this queue_order, also of a turn that is gone.
         """
         check_identifier("thread_id", thread_id)
-        most = repository.EVERYTHING if limit is None else check_count("limit", limit)
+        most = EVERYTHING if limit is None else check_count("limit", limit)
         if after is not None and (not isinstance(after, int) or isinstance(after, bool)):
             raise InvalidPayload("after", f"must be a queue_order, not {after!r}")
         with self._backend.store.reading(damaged=True) as cursor:
             behind = -1 if after is None else max(-1, min(after, LARGEST))
-            rows = repository.visible_rows(cursor, thread_id, after=behind, limit=most)
-        return [self._as_turn(row) for row in rows]
+            dialect = self._backend.store.dialect
+            rows = repository.visible_rows(cursor, dialect, thread_id, after=behind, limit=most)
+        return [as_queued_turn(row) for row in rows]
 
     def get(self, thread_id: str, queued_turn_id: str) -> QueuedTurn | None:
         """A queued turn, also one that is gone; None only if it never was."""
@@ -134,9 +135,12 @@ class Waiting(QueueDesk):
         check_identifier("queued_turn_id", queued_turn_id)
         fresh = check_object("submission", submission, self._settings.max_payload_bytes)
         turn = {"thread_id": thread_id, "queued_turn_id": queued_turn_id}
-        with self._backend.unit() as unit:
+
+        def work(unit: UnitOfWork) -> QueuedTurn:
             self._carry_out(unit, c.Edit(**turn, submission=fresh))
             return self._found(unit, thread_id, queued_turn_id)
+
+        return self._backend.transact(work)
 
     def delete(self, thread_id: str, queued_turn_id: str) -> bool:
         """Take a visible turn out; False if there is none such.
@@ -179,10 +183,13 @@ class Waiting(QueueDesk):
         if not isinstance(queued_turn_ids, Sequence) or isinstance(queued_turn_ids, str):
             raise InvalidPayload("queued_turn_ids", "must be a list of ids")
         ids = tuple(check_identifier("queued_turn_id", turn_id) for turn_id in queued_turn_ids)
-        with self._backend.unit() as unit:
+
+        def work(unit: UnitOfWork) -> QueuedTurns:
             self._carry_out(unit, c.Reorder(thread_id=thread_id, queued_turn_ids=ids))
-            rows = repository.visible_rows(unit.cursor, thread_id)
-            return [self._as_turn(row) for row in rows]
+            rows = repository.visible_rows(unit.cursor, unit.dialect, thread_id)
+            return [as_queued_turn(row) for row in rows]
+
+        return self._backend.transact(work)
 
     # --- idempotency
 
@@ -192,7 +199,7 @@ class Waiting(QueueDesk):
         idempotency: Idempotency | None,
         chosen: str | None,
     ) -> QueuedTurns:
-        with self._backend.unit() as unit:
+        def work(unit: UnitOfWork) -> QueuedTurns:
             known: Sequence[Envelope] | None = None
             if idempotency is not None:
                 known = first_events(self._backend, unit, idempotency)
@@ -207,12 +214,16 @@ class Waiting(QueueDesk):
             at = loaded.context.recorded_at
             return [_as_appended(command.thread_id, event, at) for event in events]
 
+        return self._backend.transact(work)
+
     def _appended_before(self, unit: UnitOfWork, command: c.Append) -> Sequence[Envelope] | None:
         """The event that appended a turn with the id that the caller chose, if there is one."""
-        row = repository.turn_row(unit.cursor, command.thread_id, command.queued_turn_id)
+        row = repository.turn_row(
+            unit.cursor, unit.dialect, command.thread_id, command.queued_turn_id
+        )
         if row is None:
             return None
-        version = TurnRow(*row).appended_version
+        version = row.appended_version
         stream_id = thread_queue.stream_id(command.thread_id)
         found = self._backend.application.envelopes(stream_id, after=version - 1, until=version)
         first = next(found)

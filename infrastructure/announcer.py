@@ -1,0 +1,66 @@
+"""Telling the other processes that something was committed, after it was.
+
+A NOTIFY inside a command's transaction would make all commits of the server queue for one lock.
+So a thread of its own sends them, one for all the commits of the last milliseconds. If it dies
+before, the readers find out by looking.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+
+CHANNEL = "turnledger"
+_PAUSE_SECONDS = 0.001  # between two announcements: what is committed meanwhile shares one
+
+
+class Announcer:
+    """Sends NOTIFY, from a thread that is started with the first announcement."""
+
+    def __init__(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
+        """Take a way to connect."""
+        self._connect = connect
+        self._wanted = threading.Event()
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def announce(self) -> None:
+        """Say that something was committed. Returns at once."""
+        self._wanted.set()
+        if self._thread is None:
+            with self._guard:
+                if self._thread is None and not self._closed:
+                    self._thread = threading.Thread(
+                        target=self._run, name="turnledger-announcer", daemon=True
+                    )
+                    self._thread.start()
+
+    def close(self) -> None:
+        """Send what is left, and stop."""
+        with self._guard:
+            self._closed = True
+            thread = self._thread
+        if thread is not None and thread.is_alive():
+            self._wanted.set()
+            thread.join(timeout=5)
+
+    def _run(self) -> None:
+        connection: psycopg.Connection[Any] | None = None
+        while not self._closed or self._wanted.is_set():
+            self._wanted.wait()
+            self._wanted.clear()
+            try:
+                connection = connection or self._connect()
+                connection.execute(f"NOTIFY {CHANNEL}")
+            except psycopg.Error:
+                if connection is not None:
+                    connection.close()
+                connection = None
+            if self._closed:
+                break
+            time.sleep(_PAUSE_SECONDS)
+        if connection is not None:
+            connection.close()

@@ -1,0 +1,77 @@
+"""What the rest of the infrastructure asks of a store, whichever it is."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol
+
+from turnledger.infrastructure.statement import Cursor
+
+
+class Store(Protocol):
+    """A ledger's database.
+
+    Attributes:
+        dialect: Which statements it takes; see `statement`.
+        url: For messages; without a password.
+        read_only: Whether nothing may be changed.
+    """
+
+    dialect: str
+    url: str
+    read_only: bool
+
+    def begin(self, owner: object, *, several: bool = False) -> Cursor:
+        """Begin a unit of work; `end` must follow.
+
+        Args:
+            owner: Lives as long as it: what is left of a dead one's is rolled back.
+            several: More than one stream may be changed in it.
+        """
+        ...
+
+    def end(self, error: BaseException | None) -> None:
+        """Commit; or roll back, if something was raised."""
+        ...
+
+    def reading(
+        self, *, snapshot: bool = False, damaged: bool = False
+    ) -> AbstractContextManager[Cursor]:
+        """A cursor for queries.
+
+        Args:
+            snapshot: Several queries see one state of the database.
+            damaged: Also text that isn't UTF-8 any more is read.
+        """
+        ...
+
+    def writing(self) -> AbstractContextManager[Cursor]:
+        """A transaction from `begin` to `end`."""
+        ...
+
+    def recorder(self, clock: Any) -> Any:
+        """The `eventsourcing` library's recorder on it."""
+        ...
+
+    def number(self) -> None:
+        """Give positions to committed events that have none yet, if that is to be done."""
+        ...
+
+    def wait_for_change(self, since: int, timeout: float) -> int:
+        """Wait until there is an event behind a position, or the time in seconds is out.
+
+        Returns:
+            The last position.
+        """
+        ...
+
+    def last_position(self) -> int:
+        """The position of the last event; 0 if there is none."""
+        ...
+
+    def examined(self) -> Iterator[tuple[str, Literal["ok", "note", "problem"], str]]:
+        """What `doctor` has to say of it: what was looked at, how it is, and a message."""
+        ...
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        ...
