@@ -7,6 +7,7 @@ machine whose speed drifts treats both alike. What counts is the ratio, not the 
     python benchmarks/cycle.py                  the table
     python benchmarks/cycle.py --json           for programs
     python benchmarks/cycle.py --history        the cost at 100,000 events against 1,000
+    python benchmarks/cycle.py --postgresql     the same on PostgreSQL, with 1 and with 4 workers
 """
 
 import argparse
@@ -16,12 +17,13 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter, time_ns
 from typing import Any, Protocol
 from uuid import uuid4
 
+import cycle_postgresql
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -239,20 +241,51 @@ def history(rounds: int, times: int, console: Console) -> dict[str, Any]:
     }
 
 
+def on_postgresql(
+    workers: int, urls: tuple[str, str], rounds: int, times: int, console: Console
+) -> dict[str, Any]:
+    """Both sides on a server, with so many processes at the same time."""
+    figures: dict[str, Any] = {}
+    with cycle_postgresql.Workers(workers, urls, SUBMISSION) as crowd:
+        for what, count in (("cycle", times), ("append", times * 2)):
+            pairs: list[tuple[float, float]] = []
+            cpu: list[list[float]] = [[], []]
+            label = f"{workers} workers, {what}"
+            for number in track(range(rounds + 1), label, console=console, transient=True):
+                took = [0.0, 0.0]
+                for which in (number % 2, 1 - number % 2):
+                    side = cycle_postgresql.SIDES[which]
+                    took[which], used = crowd.seconds(side, what, count)
+                    cpu[which].append(used / count * 1e6)
+                if number:  # the first round warms up
+                    pairs.append((workers * count / took[0], workers * count / took[1]))
+            client = [round(statistics.median(each)) for each in cpu]
+            figures[what] = {**summary(pairs), "client_cpu_microseconds": client}
+    return figures
+
+
 def main() -> None:
     """Read the arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--times", type=int, default=100, help="cycles in a round")
     parser.add_argument("--history", action="store_true")
+    parser.add_argument("--postgresql", action="store_true", help="on a server of our own")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     console = Console(stderr=True)
     if given.history:
         print(json.dumps(history(given.rounds, given.times, console), indent=1))
         return
-    levels = ("FULL", "NORMAL")
-    found = {level: compare(level, given.rounds, given.times, console) for level in levels}
+    if given.postgresql:
+        with ExitStack() as stack:
+            urls = cycle_postgresql.private_server(stack)
+            cycle_postgresql.prepare(urls[0])
+            measure = (urls, given.rounds, given.times, console)
+            found = {f"on, {count} workers": on_postgresql(count, *measure) for count in (1, 4)}
+    else:
+        levels = ("FULL", "NORMAL")
+        found = {level: compare(level, given.rounds, given.times, console) for level in levels}
     if given.json:
         print(json.dumps(found, indent=1))
         return

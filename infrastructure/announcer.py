@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 
 CHANNEL = "turnledger"
+ANNOUNCER = "turnledger announcer"  # its name on the server
 _PAUSE_SECONDS = 0.001  # between two announcements: what is committed meanwhile shares one
 
 
@@ -53,7 +54,9 @@ class Announcer:
             self._wanted.wait()
             self._wanted.clear()
             try:
-                connection = connection or self._connect()
+                if connection is None:
+                    connection = self._connect()
+                    connection.execute(f"SET application_name = '{ANNOUNCER}'")
                 connection.execute(f"NOTIFY {CHANNEL}")
             except psycopg.Error:
                 if connection is not None:

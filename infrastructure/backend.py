@@ -5,20 +5,17 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import bindparam, insert
-
 from turnledger.domain.duration import to_microseconds
+from turnledger.domain.errors import StoreUnavailable
 from turnledger.domain.settings import Settings
+from turnledger.infrastructure import ledger_row
 from turnledger.infrastructure.application import LedgerApplication
 from turnledger.infrastructure.clock import Clock, host_clock
-from turnledger.infrastructure.conflict import Conflict, Patience
+from turnledger.infrastructure.conflict import Conflict, Disconnected, Patience
 from turnledger.infrastructure.identity import IdentityGenerator
-from turnledger.infrastructure.schema import ledger
-from turnledger.infrastructure.statement import run, statement
+from turnledger.infrastructure.ledger_row import LedgerRow
 from turnledger.infrastructure.store import Store
 from turnledger.infrastructure.unit_of_work import Glance, Origin, UnitOfWork
-
-_IDENTITY = statement(insert(ledger).values({c.name: bindparam(c.name) for c in ledger.columns}))
 
 Result = TypeVar("Result")
 
@@ -56,7 +53,8 @@ class Backend:
         try:
             self.recorder = store.recorder(self.clock)
             self.application = LedgerApplication(self.recorder)
-            self.ledger_id, self.generation = self._identity()
+            row = ledger_row.identified(store, settings, self._new_row)
+            self.ledger_id, self.generation, _ = row
         except BaseException:
             self.store.close()
             raise
@@ -83,25 +81,33 @@ class Backend:
                 patience = patience or Patience(self.settings.busy_timeout.total_seconds())
                 patience.wait(self.store.url, conflict)
 
-    def glance(self) -> Glance:
-        """A snapshot, for questions that take more than one query."""
-        return Glance(self.application, self.store, self._clock, self.limits)
+    def look(self, question: Callable[[Glance], Result]) -> Result:
+        """Ask a question that takes more than one query: they see one state of the database.
+
+        Args:
+            question: It is asked again, if the connection breaks in its middle.
+
+        Raises:
+            StoreUnavailable: It wasn't answered within the busy_timeout.
+        """
+        patience = Patience(self.settings.busy_timeout.total_seconds())
+        while True:
+            try:
+                with Glance(self.application, self.store, self._clock, self.limits) as unit:
+                    return question(unit)
+            except StoreUnavailable as error:
+                patience.wait(self.store.url, Disconnected(error.facts["reason"]))
 
     def origin(self) -> Origin:
         """Where the next command comes from."""
         who = acting.get()
         return Origin(self.new_id(), who.actor, who.correlation_id, who.causation_id)
 
-    def _identity(self) -> tuple[str, str]:
-        query = "SELECT ledger_id, generation FROM ledger"
-        with self.store.reading() as cursor:
-            known = cursor.execute(query).fetchone()
-        if known is None:
-            with self.store.writing() as cursor:
-                known = cursor.execute(query).fetchone()
-                if known is None:
-                    known = (self.new_id(), self.new_id())
-                    now = to_microseconds(self.clock())
-                    ids = {"ledger_id": known[0], "generation": known[1], "created_at": now}
-                    run(cursor, self.store.dialect, _IDENTITY, ids)
-        return str(known[0]), str(known[1])
+    def renew(self) -> None:
+        """Give the ledger a new generation: claims and cursors of before are refused."""
+        generation = self.new_id()
+        ledger_row.renew(self.store, self.settings, generation)
+        self.generation = generation
+
+    def _new_row(self) -> LedgerRow:
+        return LedgerRow(self.new_id(), self.new_id(), to_microseconds(self.clock()))

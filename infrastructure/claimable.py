@@ -10,10 +10,11 @@ from turnledger.domain import thread_queue
 from turnledger.domain.duration import to_microseconds
 from turnledger.infrastructure import queue_rows
 from turnledger.infrastructure.schema import READY_LATER, READY_NOW, streams
-from turnledger.infrastructure.statement import statement
+from turnledger.infrastructure.statement import SQLITE, statement
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 _AFTER: tuple[Any, ...] = (bindparam("after_ready_at"), bindparam("after_stream_id"))
+_OTHERS = 16  # so many threads may be in the hands of others at the same moment
 _PREFIX = thread_queue.stream_id("")
 
 
@@ -33,12 +34,22 @@ def _claimable_threads() -> Any:
 
 
 _CLAIMABLE = statement(_claimable_threads())
+_KEEP = statement(
+    select(streams.c.version)
+    .where(streams.c.stream_id == bindparam("stream_id"))
+    .with_for_update(skip_locked=True)
+)
 _STALE = statement(queue_rows.STALE)
 
 
-def claimable_threads(unit: UnitOfWork, page: int) -> Iterator[str]:
-    """The threads that would give out a claim, longest waiting head first, page by page."""
+def claimable_threads(unit: UnitOfWork, most: int) -> Iterator[str]:
+    """The threads that would give out a claim, longest waiting head first, page by page.
+
+    Where several may write at the same time, a thread that another one is just busy with is
+    passed over, and one that is named here is kept for the unit.
+    """
     unit.read_clock()
+    page = most if unit.dialect == SQLITE else most + _OTHERS
     ready_at, stream_id = -1, ""
     while True:
         given = {
@@ -48,7 +59,9 @@ def claimable_threads(unit: UnitOfWork, page: int) -> Iterator[str]:
             "limit": page,
         }
         found = unit.run(_CLAIMABLE, given).fetchall()
-        yield from (stream_id.removeprefix(_PREFIX) for _, stream_id in found)
+        for _, stream_id in found:
+            if unit.dialect == SQLITE or unit.run(_KEEP, {"stream_id": stream_id}).fetchone():
+                yield stream_id.removeprefix(_PREFIX)
         if len(found) < page:
             return
         ready_at, stream_id = found[-1]

@@ -30,7 +30,7 @@ class Held:
         "owner",
         "process",
         "proxy",
-        "used_at",
+        "settled",
     )
 
     def __init__(self, proxy: Any) -> None:
@@ -42,7 +42,7 @@ class Held:
         self.abandoned = False
         self.owner: weakref.ref[object] | None = None  # of the transaction under way
         self.mark: Any = None  # on PostgreSQL: what the unit of work has written
-        self.used_at = 0.0  # by `steady`
+        self.settled = False  # likewise: it was committed, though the answer was lost
         self.process: Any = None  # likewise: the server's process, and when it was started
 
     def close(self) -> None:

@@ -9,14 +9,18 @@ A row's own xmin says which transaction it is of, so that nothing of it is store
 goes on where it was.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import psycopg
 
+from turnledger.infrastructure.announcer import ANNOUNCER
 from turnledger.infrastructure.conflict import Disconnected, Patience
 from turnledger.infrastructure.postgresql_recorder import Mark
 from turnledger.infrastructure.statement import Cursor
+
+_PAUSES_SECONDS = (0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 
 LAST = "SELECT coalesce(max(position), 0) FROM positions"
 
@@ -25,7 +29,8 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtext('turnledger numbering'), 'positio
 # age() counts back from the newest transaction: the greater, the earlier. `begun` is that of the
 # latest transaction in the stream so far, so that what is behind it isn't numbered before it.
 #
-# A transaction that is under way in another database of the server can't write here.
+# A transaction that is under way in another database of the server can't write here, and those
+# that only announce something don't.
 _NUMBER = """
 WITH horizon AS MATERIALIZED (
     SELECT coalesce(
@@ -33,7 +38,9 @@ WITH horizon AS MATERIALIZED (
             SELECT running FROM pg_snapshot_xip(snapshot) AS running
             WHERE NOT EXISTS (
                 SELECT FROM pg_stat_activity AS other
-                WHERE other.backend_xid = running::xid AND other.datname <> current_database()
+                WHERE other.backend_xid = running::xid AND (
+                    other.datname <> current_database() OR other.application_name = 'ANNOUNCER'
+                )
             )
             ORDER BY running LIMIT 1
         ),
@@ -57,17 +64,28 @@ WITH horizon AS MATERIALIZED (
 )
 INSERT INTO positions (position, event_id)
 SELECT (LAST) + place, event_id FROM chosen
-""".replace("LAST", LAST)
+""".replace("LAST", LAST).replace("ANNOUNCER", ANNOUNCER)
+
+
+_NEWEST = "SELECT max(event_id) FROM unnumbered"
+_LEFT = "SELECT EXISTS (SELECT FROM unnumbered WHERE event_id <= %s)"
 
 
 def number(cursor: Cursor) -> None:
-    """Give positions to what may have them. One process at a time; any may do it."""
-    if not cursor.execute("SELECT EXISTS (SELECT FROM unnumbered)").fetchone()[0]:
-        return
-    cursor.execute("BEGIN")
-    cursor.execute(_LOCK)
-    cursor.execute(_NUMBER)
-    cursor.execute("COMMIT")
+    """Give positions to what may have them. One process at a time; any may do it.
+
+    Who has just committed something expects to read it. So if an older transaction is in its way
+    it is waited for, a little.
+    """
+    newest = cursor.execute(_NEWEST).fetchone()[0]
+    for pause in _PAUSES_SECONDS:
+        if newest is None or not cursor.execute(_LEFT, (newest,)).fetchone()[0]:
+            return
+        time.sleep(pause)
+        cursor.execute("BEGIN")
+        cursor.execute(_LOCK)
+        cursor.execute(_NUMBER)
+        cursor.execute("COMMIT")
 
 
 def was_committed(

@@ -1,15 +1,22 @@
 """Opening the store that a URL or a path names, with its schema brought up to this release's."""
 
 import os
+import re
+from contextlib import closing
 from pathlib import Path
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.settings import Settings
+from turnledger.infrastructure.conflict import Conflict
 from turnledger.infrastructure.migration import migrate
 from turnledger.infrastructure.sqlite import SqliteStore
 from turnledger.infrastructure.store import Store
 
 _POSTGRESQL = ("postgresql", "postgresql+psycopg", "postgres")
+_PASSWORD = re.compile("(://[^:/@]*):[^@]*@")
 
 
 def open_store(
@@ -22,7 +29,7 @@ def open_store(
         StoreError: It can't be opened; the subclass says why.
     """
     text = os.fspath(url_or_path)
-    if text.partition("://")[0] in _POSTGRESQL:
+    if is_on_server(text):
         return _open_postgresql(text, settings, read_only=read_only)
     store = SqliteStore(path_of(text), settings, read_only=read_only)
     try:
@@ -31,6 +38,17 @@ def open_store(
         store.close()
         raise
     return store
+
+
+def is_on_server(url_or_path: str | os.PathLike[str]) -> bool:
+    """Whether it is a URL of a server, and no file."""
+    scheme, separator, _ = os.fspath(url_or_path).partition("://")
+    return bool(separator) and scheme in _POSTGRESQL
+
+
+def without_password(url: str) -> str:
+    """A URL for messages."""
+    return _PASSWORD.sub(r"\1:***@", url)
 
 
 def path_of(url_or_path: str | os.PathLike[str]) -> Path:
@@ -50,10 +68,56 @@ def path_of(url_or_path: str | os.PathLike[str]) -> Path:
     return Path(name).absolute()
 
 
+def schema_of(url_or_path: str | os.PathLike[str], settings: Settings) -> str | None:
+    """Which schema is there; None if there is none. Nothing is made or changed.
+
+    Raises:
+        InvalidPayload: The URL is none that is known, or its extra isn't installed.
+        StoreError: It can't be read; the subclass says why.
+    """
+    text = os.fspath(url_or_path)
+    if is_on_server(text):
+        return _schema_on_server(text, settings)
+    path = path_of(text)
+    if not path.exists():
+        return None
+    with closing(SqliteStore(path, settings, read_only=True)) as store:
+        return _schema(store, "SELECT count(*) FROM sqlite_master WHERE name = 'alembic_version'")
+
+
+def _schema_on_server(url: str, settings: Settings) -> str | None:
+    _look_for_extra(url)
+    from turnledger.infrastructure.postgresql import PostgresqlStore  # noqa: PLC0415 - an extra
+
+    with closing(PostgresqlStore(url, settings, read_only=True)) as store:
+        try:
+            return _schema(store, "SELECT to_regclass('alembic_version') IS NOT NULL")
+        except Conflict as error:
+            raise store.unavailable(error) from error
+
+
+def _schema(store: Store, is_versioned: str) -> str | None:
+    with store.reading() as cursor:
+        if not cursor.execute(is_versioned).fetchone()[0]:
+            return None
+        found = cursor.execute("SELECT version_num FROM alembic_version").fetchone()
+        return None if found is None else str(found[0])
+
+
 def _open_postgresql(url: str, settings: Settings, *, read_only: bool) -> Store:
+    _look_for_extra(url)
+    from turnledger.infrastructure import postgresql_schema  # noqa: PLC0415 - an extra
+
+    return postgresql_schema.open_store(url, settings, read_only=read_only)
+
+
+def _look_for_extra(url: str) -> None:
     try:
-        from turnledger.infrastructure import postgresql_schema  # noqa: PLC0415 - an extra
+        make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise InvalidPayload("url", "isn't one that can be read") from error
+    try:
+        import psycopg  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
         reason = "needs psycopg: pip install 'turnledger[postgresql]'"
         raise InvalidPayload("url", reason) from error
-    return postgresql_schema.open_store(url, settings, read_only=read_only)

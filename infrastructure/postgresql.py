@@ -8,14 +8,14 @@ again on what is there by then.
 
 import time
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from turnledger.domain.errors import StoreReadOnly, StoreUnavailable
+from turnledger.domain.errors import StoreError, StoreReadOnly, StoreUnavailable
 from turnledger.infrastructure import numbering, postgresql_health
 from turnledger.infrastructure import postgresql_waiting as waiting
 from turnledger.infrastructure.clock import Clock
@@ -25,6 +25,8 @@ from turnledger.infrastructure.postgresql_connection import Connections
 from turnledger.infrastructure.postgresql_failures import translated
 from turnledger.infrastructure.postgresql_recorder import Mark, PostgresqlRecorder
 from turnledger.infrastructure.statement import POSTGRESQL, Cursor, Row
+
+Answer = TypeVar("Answer")
 
 
 class PostgresqlStore(Connections):
@@ -53,8 +55,9 @@ class PostgresqlStore(Connections):
             self._tidy(held)
             if several:
                 held.cursor.execute("BEGIN")
-            held.mark = None
+            held.mark, held.settled = None, False
             held.owner = weakref.ref(owner)
+            self._local.working = held
         except BaseException as error:
             self._end(held, error)
             raise
@@ -66,25 +69,22 @@ class PostgresqlStore(Connections):
         Raises:
             Conflict: Nothing was committed, and the same work may succeed.
         """
-        self._end(self._local.held, error)
+        self._end(self._local.working, error)
 
     def _end(self, held: Held, error: BaseException | None) -> None:
-        held.owner = None
+        held.owner = self._local.working = None
         try:
             if error is None:
                 self._commit(held)
             elif isinstance(error, psycopg.Error):
-                failure = translated(error, self.url)
-                if isinstance(failure, Disconnected):
-                    self.drop(held)
-                raise failure from error
+                raise self._failure(held, error) from error
         finally:
             with suppress(psycopg.Error):
                 self._tidy(held)
             held.lock.release()
 
     def _commit(self, held: Held) -> None:
-        if _status(held) is not TransactionStatus.IDLE:
+        if not held.settled and _status(held) is not TransactionStatus.IDLE:
             try:
                 held.cursor.execute("COMMIT")
             except psycopg.Error as error:
@@ -99,7 +99,7 @@ class PostgresqlStore(Connections):
 
     def widen(self) -> None:
         """Make a transaction of the unit of work, since it needs more than one statement."""
-        held: Held = self._local.held
+        held: Held = self._local.working
         if _status(held) is TransactionStatus.IDLE:
             held.cursor.execute("BEGIN")
 
@@ -112,7 +112,7 @@ class PostgresqlStore(Connections):
         Raises:
             Conflict: Nothing was committed, and the same work may succeed.
         """
-        held: Held = self._local.held
+        held: Held = self._local.working
         alone = _status(held) is TransactionStatus.IDLE
         if alone and held.mark is not None:
             msg = "a unit of work for one stream changes a second one"
@@ -142,6 +142,7 @@ class PostgresqlStore(Connections):
             self.connect, process, mark, Patience(self._patience), error
         ):
             raise Conflict(str(error)) from error
+        held.settled = True
 
     @contextmanager
     def writing(self) -> Generator[Cursor]:
@@ -155,31 +156,90 @@ class PostgresqlStore(Connections):
             raise
         self.end(None)
 
+    # --- questions
+
     @contextmanager
     def reading(self, *, snapshot: bool = False, damaged: bool = False) -> Generator[Cursor]:
-        """A cursor for a query; inside a transaction of this thread, it reads what that wrote."""
+        """A cursor for queries; inside a unit of work or a snapshot, it reads what that reads.
+
+        A query whose connection breaks is asked again, but for those of a snapshot: they are
+        one question.
+
+        Raises:
+            StoreUnavailable: The connection broke in the middle of a snapshot.
+            Conflict: It broke in the middle of a unit of work.
+        """
         del damaged  # the server gives no text that isn't UTF-8
-        held = self.answering()
+        if (held := self._working()) is not None:
+            yield from self._inside(held)
+        elif not snapshot:
+            yield Questions(self.ask)
+        else:
+            yield from self._snapshot(self.ask(_begin_snapshot))
+
+    def _inside(self, held: Held) -> Generator[Cursor]:
+        try:
+            yield held.cursor
+        except psycopg.Error as error:
+            raise self._failure(held, error) from error
+
+    def _snapshot(self, held: Held) -> Generator[Cursor]:
         with held.lock:
-            inside = _status(held) is not TransactionStatus.IDLE
+            self._local.working = held
             try:
-                if snapshot and not inside:
-                    held.cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 yield held.cursor
             except psycopg.Error as error:
-                raise self._read_failure(held, error) from error
+                failure = self._failure(held, error)
+                known = isinstance(failure, StoreError)
+                raise (failure if known else self.unavailable(error)) from error
+            except Conflict as error:  # from a question inside it
+                raise self.unavailable(error) from error
             finally:
-                if not inside:
-                    with suppress(psycopg.Error):
-                        self._tidy(held)
+                self._local.working = None
+                with suppress(psycopg.Error):
+                    self._tidy(held)
 
-    def _read_failure(self, held: Held, error: psycopg.Error) -> Exception:
-        """What a query's failure is: inside a unit of work, that may be done again."""
+    def ask(self, question: Callable[[Held], Answer]) -> Answer:
+        """Ask the server, again and again until it answers.
+
+        Args:
+            question: Changes nothing, or what may be done twice.
+
+        Raises:
+            StoreUnavailable: It didn't answer within the busy_timeout.
+        """
+        patience: Patience | None = None
+        while True:
+            try:
+                return self._asked(question)
+            except Conflict as conflict:
+                patience = patience or Patience(self._patience)
+                patience.wait(self.url, conflict)
+
+    def _asked(self, question: Callable[[Held], Answer]) -> Answer:
+        held = self.held()
+        with held.lock:
+            try:
+                return question(held)
+            except psycopg.Error as error:
+                failure = self._failure(held, error)
+                with suppress(psycopg.Error):
+                    self._tidy(held)
+                raise failure from error
+
+    def _working(self) -> Held | None:
+        """This thread's connection, if a unit of work or a snapshot is under way on it."""
+        held: Held | None = getattr(self._local, "working", None)
+        if held is None or (held.owner is not None and held.owner() is None):
+            return None
+        return held
+
+    def _failure(self, held: Held, error: psycopg.Error) -> StoreError | Conflict:
+        """What went wrong on a connection, in turnledger's words; it is dropped if it is over."""
         failure = translated(error, self.url)
-        working = held.owner is not None and held.owner() is not None
         if isinstance(failure, Disconnected):
             self.drop(held)
-        return failure if working or not isinstance(failure, Conflict) else self.unavailable(error)
+        return failure
 
     def recorder(self, clock: Clock) -> PostgresqlRecorder:
         """The `eventsourcing` library's recorder on it."""
@@ -189,11 +249,8 @@ class PostgresqlStore(Connections):
 
     def number(self) -> None:
         """Give positions to the committed events that have none yet."""
-        if self.read_only:
-            return
-        with self.reading() as cursor:
-            if _status(self._local.held) is TransactionStatus.IDLE:
-                numbering.number(cursor)
+        if not self.read_only and self._working() is None:
+            self.ask(_number)
 
     def last_position(self) -> int:
         """The position of the last event; 0 if there is none."""
@@ -209,10 +266,28 @@ class PostgresqlStore(Connections):
 
     def wait_for_change(self, since: int, timeout: float) -> int:
         """Wait until there is an event behind a position, or the time in seconds is out."""
-        try:
-            return waiting.wait_for_change(self, self.connect, since, timeout)
-        except psycopg.Error as error:
-            raise translated(error, self.url) from error
+        return waiting.wait_for_change(self, self.connect, since, timeout)
+
+
+class Questions:
+    """A cursor for single queries, each of which is asked until it is answered."""
+
+    def __init__(self, ask: Callable[[Callable[[Held], Any]], Any]) -> None:
+        """Take the way to ask."""
+        self._ask = ask
+
+    def execute(self, sql: str, arguments: Row | None = None) -> Any:
+        """Ask; returns the cursor that has the answer."""
+        return self._ask(lambda held: held.cursor.execute(sql, arguments))
+
+
+def _begin_snapshot(held: Held) -> Held:
+    held.cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    return held
+
+
+def _number(held: Held) -> None:
+    numbering.number(held.cursor)
 
 
 def _status(held: Any) -> TransactionStatus:

@@ -9,18 +9,16 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import create_engine, make_url
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from turnledger.domain.errors import StoreError, StoreUnavailable
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import numbering
 from turnledger.infrastructure.announcer import Announcer
-from turnledger.infrastructure.clock import steady
 from turnledger.infrastructure.held import Held
 from turnledger.infrastructure.postgresql_failures import translated
 from turnledger.infrastructure.statement import Row
-
-_IDLE_SECONDS = 0.5  # a connection that was idle so long is asked whether it is still there
 
 
 class Connections:
@@ -39,7 +37,9 @@ class Connections:
         self.settings = settings
         self.read_only = read_only
         self._patience = settings.busy_timeout.total_seconds()
-        self.engine = create_engine(parsed, creator=self.connect, poolclass=NullPool)
+        self.engine = create_engine(
+            parsed, creator=self.connect, poolclass=NullPool, pool_reset_on_return=None
+        )
         self._arguments = self.engine.dialect.create_connect_args(parsed)[1]
         self._closed = False
         self._begin()
@@ -80,11 +80,11 @@ class Connections:
             raise StoreError(self.url, "the ledger was closed")
         try:
             held = Held(self.engine.raw_connection())
-        except psycopg.Error as error:
-            raise translated(error, self.url) from error
+            held.process = held.cursor.execute(numbering.PROCESS).fetchone()
+        except (psycopg.Error, DBAPIError) as error:
+            raise translated(cause_of(error), self.url) from error
         self._local.held = held
         self._held.add(held)
-        held.process = held.cursor.execute(numbering.PROCESS).fetchone()
         return held
 
     def unavailable(self, reason: object) -> StoreUnavailable:
@@ -107,18 +107,6 @@ class Connections:
         self._local = threading.local()
         self.engine.dispose()
 
-    def answering(self) -> Held:
-        """This thread's connection; a new one, if it was idle and the server has let go of it."""
-        held = self.held()
-        if held.owner is None and steady() - held.used_at > _IDLE_SECONDS:
-            try:
-                held.cursor.execute("SELECT 1")
-            except psycopg.Error:
-                self.drop(held)
-                held = self.held()
-        held.used_at = steady()
-        return held
-
 
 def connect(
     arguments: Mapping[str, Any], settings: Settings, *, read_only: bool
@@ -138,9 +126,16 @@ def connect(
         options.append("-c synchronous_commit=off")
     if read_only:
         options.append("-c default_transaction_read_only=on")
-    given = {"application_name": "turnledger", **arguments}
+    given: dict[str, Any] = {"application_name": "turnledger", **arguments}
     given["options"] = " ".join(filter(None, [given.get("options"), *options]))
     return psycopg.connect(**given, autocommit=True)
+
+
+def cause_of(error: psycopg.Error | DBAPIError) -> psycopg.Error:
+    """The driver's error, also where SQLAlchemy has wrapped it."""
+    if isinstance(error, psycopg.Error):
+        return error
+    return error.orig if isinstance(error.orig, psycopg.Error) else psycopg.Error(str(error))
 
 
 stores: weakref.WeakSet[Connections] = weakref.WeakSet()

@@ -17,7 +17,6 @@ _GONE = (
     errors.AdminShutdown,
     errors.CrashShutdown,
     errors.CannotConnectNow,
-    errors.IdleInTransactionSessionTimeout,
     errors.ReadOnlySqlTransaction,  # a standby; a new connection leads to the primary
 )
 _KINDS: tuple[tuple[type[psycopg.Error], type[StoreError]], ...] = (
@@ -41,9 +40,15 @@ def translated(error: psycopg.Error, url: str) -> StoreError | Conflict:
     for kind, ours in _KINDS:
         if isinstance(error, kind):
             return ours(url, message)
-    if isinstance(error, _GONE) or (isinstance(error, _LOST) and error.sqlstate is None):
-        return Disconnected(message)
-    return StoreError(url, message)
+    return Disconnected(message) if _is_the_end(error) else StoreError(url, message)
 
 
-_LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+def _is_the_end(error: psycopg.Error) -> bool:
+    """Whether the connection is of no more use."""
+    if error.sqlstate is None:
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    fatal = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+    return fatal or isinstance(error, _GONE) or error.sqlstate.startswith(_BROKEN)
+
+
+_BROKEN = "08"  # the class of what poolers say of connections

@@ -76,7 +76,7 @@ class PostgresqlRecorder(LedgerRecorder):
         **kwargs: Any,
     ) -> Sequence[int] | None:
         """Write events, and what follows from them; see `LedgerRecorder`."""
-        given = {"changes": changes, "tracking": tracking, **kwargs}
+        given: dict[str, Any] = {"changes": changes, "tracking": tracking, **kwargs}
         super().insert_events(stored_events, cursor=cursor, **given)
         if cursor is not None or not stored_events:
             return None

@@ -9,9 +9,11 @@ from sqlalchemy.pool import NullPool
 
 from turnledger.domain.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from turnledger.domain.settings import Settings
-from turnledger.infrastructure.conflict import Conflict, Disconnected
+from turnledger.infrastructure.conflict import Conflict, Disconnected, Patience
+from turnledger.infrastructure.held import Held
 from turnledger.infrastructure.migration import HEAD, upgrade
 from turnledger.infrastructure.postgresql import PostgresqlStore
+from turnledger.infrastructure.postgresql_connection import cause_of
 from turnledger.infrastructure.postgresql_failures import translated
 
 _OLDEST_SERVER = 150000
@@ -51,8 +53,8 @@ def migrate(store: PostgresqlStore) -> bool:
         StoreDamaged: It is a database of something else.
         StoreReadOnly: There is something to do, and the role mustn't, or it was opened read-only.
     """
+    version = _reached(store).driver.info.server_version
     with store.reading() as cursor:
-        version = store.held().driver.info.server_version
         if version < _OLDEST_SERVER:
             raise StoreError(store.url, f"the server is of version {version}; 15 is needed")
         revision = _revision(store, cursor)
@@ -62,15 +64,33 @@ def migrate(store: PostgresqlStore) -> bool:
         raise StoreReadOnly(store.url, f"its schema is {revision or 'missing'}, not {HEAD}")
     try:
         return _upgrade(store)
-    except psycopg.Error as error:
-        raise _plainly(translated(error, store.url), store) from error
-    except DBAPIError as error:
-        cause = error.orig if isinstance(error.orig, psycopg.Error) else psycopg.Error(str(error))
-        raise _plainly(translated(cause, store.url), store) from error
+    except (psycopg.Error, DBAPIError) as error:
+        raise _plainly(translated(cause_of(error), store.url), store) from error
+
+
+def _reached(store: PostgresqlStore) -> Held:
+    """Connect. A server that isn't there isn't waited for: the URL may be wrong.
+
+    Raises:
+        Disconnected: It isn't there.
+    """
+    patience = Patience(store.settings.busy_timeout.total_seconds())
+    while True:
+        try:
+            return store.held()
+        except Disconnected as error:
+            if getattr(error.__cause__, "sqlstate", None) is None:
+                raise
+            patience.wait(store.url, error)  # it was there
 
 
 def _upgrade(store: PostgresqlStore) -> bool:
-    engine = create_engine("postgresql+psycopg://", creator=store.connect, poolclass=NullPool)
+    def connected() -> psycopg.Connection[Any]:
+        connection = store.connect()
+        connection.autocommit = False  # the lock, and all the steps, are one transaction
+        return connection
+
+    engine = create_engine("postgresql+psycopg://", creator=connected, poolclass=NullPool)
     with engine.begin() as connection:
         connection.exec_driver_sql(_LOCK)
         if _revision(store, connection.connection.driver_connection) == HEAD:

@@ -1,5 +1,7 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
+from turnledger.asynchronous import AsyncLedger, open_async
+from turnledger.copying import Copied, copy
 from turnledger.doctor import Check
 from turnledger.domain.errors import (
     ClaimLost,
@@ -30,16 +32,24 @@ from turnledger.domain.errors import (
 )
 from turnledger.domain.settings import Settings
 from turnledger.domain.thread_queue import Claim, Evidence, QueuedTurn
-from turnledger.ledger import Ledger, open, restore  # noqa: A004 - used as turnledger.open
+from turnledger.ledger import (
+    Ledger,
+    new_generation,
+    open,  # noqa: A004 - used as turnledger.open
+    restore,
+)
 from turnledger.log import Cursor, RecordedEvent
+from turnledger.migrating import Migration, migrate
 from turnledger.threads import ThreadDeletion, ThreadSummary
 from turnledger.verify import Finding, Verification
 from turnledger.why import Why
 
 __all__ = [
+    "AsyncLedger",
     "Check",
     "Claim",
     "ClaimLost",
+    "Copied",
     "Cursor",
     "Evidence",
     "Finding",
@@ -52,6 +62,7 @@ __all__ = [
     "InvalidTransition",
     "Ledger",
     "LedgerError",
+    "Migration",
     "OtherGeneration",
     "PayloadTooLarge",
     "QueueFull",
@@ -75,6 +86,10 @@ __all__ = [
     "Unreadable",
     "Verification",
     "Why",
+    "copy",
+    "migrate",
+    "new_generation",
     "open",
+    "open_async",
     "restore",
 ]

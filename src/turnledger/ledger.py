@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,12 @@ from turnledger.domain.errors import InvalidDuration, StoreError
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure.backend import Acting, Backend, acting
 from turnledger.infrastructure.clock import Clock, checked, host_clock
-from turnledger.infrastructure.opening import open_store, path_of
+from turnledger.infrastructure.opening import (
+    is_on_server,
+    open_store,
+    path_of,
+    without_password,
+)
 from turnledger.infrastructure.sqlite import SqliteStore
 from turnledger.infrastructure.statement import SQLITE
 from turnledger.log import Log
@@ -83,11 +88,7 @@ class Ledger:
         Returns:
             The last position; not greater than `since` if the time ran out.
         """
-        if isinstance(timeout, timedelta):
-            timeout = timeout.total_seconds()
-        if not isinstance(timeout, int | float) or not 0 <= timeout < math.inf:
-            raise InvalidDuration("timeout", f"must be seconds from 0 on, not {timeout!r}")
-        return self._backend.store.wait_for_change(since, float(timeout))
+        return self._backend.store.wait_for_change(since, seconds(timeout))
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Look whether the ledger is whole: events, chain, rules, read models against a replay.
@@ -95,7 +96,7 @@ class Ledger:
         Args:
             progress: Is told how many events have been looked at, every so often.
         """
-        return verify(self._backend, progress)
+        return verify(self._backend.store, progress)
 
     def doctor(self) -> tuple[Check, ...]:
         """Look whether the place where the ledger lives is a safe one."""
@@ -150,12 +151,36 @@ def open(  # noqa: A001 - the door's name; used as turnledger.open
     Raises:
         StoreError: It can't be opened; the subclass says why.
     """
+    return Ledger(open_backend(url_or_path, clock=clock, settings=settings, read_only=read_only))
+
+
+def open_backend(
+    url_or_path: str | os.PathLike[str],
+    *,
+    clock: Clock | None,
+    settings: Settings | None,
+    read_only: bool,
+) -> Backend:
+    """Open what a ledger works with; see `open`."""
     chosen = None if clock is None else checked(clock)
     wanted = settings or Settings()
     store = open_store(url_or_path, wanted, read_only=read_only)
     if chosen is None and store.dialect == SQLITE:
         chosen = host_clock
-    return Ledger(Backend(store, chosen, wanted))
+    return Backend(store, chosen, wanted)
+
+
+def seconds(timeout: float | timedelta) -> float:
+    """A time-out as seconds.
+
+    Raises:
+        InvalidDuration: It is none.
+    """
+    if isinstance(timeout, timedelta):
+        timeout = timeout.total_seconds()
+    if not isinstance(timeout, int | float) or not 0 <= timeout < math.inf:
+        raise InvalidDuration("timeout", f"must be seconds from 0 on, not {timeout!r}")
+    return float(timeout)
 
 
 def restore(backup_path: str | os.PathLike[str], ledger_path: str | os.PathLike[str]) -> None:
@@ -165,6 +190,30 @@ def restore(backup_path: str | os.PathLike[str], ledger_path: str | os.PathLike[
     get `StoreReplaced`.
 
     Raises:
-        StoreError: A database says no.
+        StoreError: A database says no; or the ledger is on a server: pg_restore does it there.
     """
+    if is_on_server(ledger_path):
+        url = without_password(os.fspath(ledger_path))
+        reason = "use pg_restore, and then `turnledger migrate --new-generation`"
+        raise StoreError(url, f"a server's database isn't restored from a file of ours; {reason}")
     restore_file(path_of(backup_path), path_of(ledger_path))
+
+
+def new_generation(url_or_path: str | os.PathLike[str]) -> str:
+    """Give a ledger a new generation, as `restore` does: after pg_restore has put an older state.
+
+    Claims and cursors of before are refused from then on. Let no process have it open meanwhile:
+    it would go on with the generation that it knows.
+
+    Returns:
+        The new generation.
+
+    Raises:
+        StoreError: It can't be opened or written; the subclass says why.
+    """
+    settings = Settings()
+    store = open_store(url_or_path, settings, read_only=False)
+    with closing(store):
+        backend = Backend(store, host_clock, settings)
+        backend.renew()
+        return backend.generation

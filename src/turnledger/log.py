@@ -82,7 +82,7 @@ class Log:
         Raises:
             OtherGeneration: The cursor is of before a restore.
         """
-        position = self._position(after)
+        position = self.start(after)
         query = select(events).where(events.c.position > position)
         if streams is not None:
             query = query.where(events.c.stream_id.in_(_names("streams", streams)))
@@ -102,20 +102,41 @@ class Log:
         Raises:
             OtherGeneration: The cursor is of before a restore.
         """
-        position = self._position(after)
+        position = self.start(after)
         while True:
             newest = self._backend.store.wait_for_change(position, _PATIENCE_SECONDS)
             while position < newest:
-                page = self.read(position, limit=_PAGE, streams=streams, types=types)
-                yield from (event for event in page if event.position <= newest)
-                full = len(page) == _PAGE and page[-1].position < newest
-                position = page[-1].position if full else newest
+                page, position = self.page(position, newest, streams=streams, types=types)
+                yield from page
+
+    def page(
+        self,
+        position: int,
+        newest: int,
+        *,
+        streams: Sequence[str] | None,
+        types: Sequence[str] | None,
+    ) -> tuple[list[RecordedEvent], int]:
+        """The next events behind a position that aren't newer than another one.
+
+        Returns:
+            The events, and the position behind which the next ones are.
+        """
+        page = self.read(position, limit=_PAGE, streams=streams, types=types)
+        full = len(page) == _PAGE and page[-1].position < newest
+        behind = page[-1].position if full else newest
+        return [event for event in page if event.position <= newest], behind
 
     def find(self, query: Select[Any]) -> list[RecordedEvent]:
         """The events that a query on the events table selects."""
         return [self._as_event(row) for row in self._backend.recorder.select(query)]
 
-    def _position(self, after: int | Cursor) -> int:
+    def start(self, after: int | Cursor) -> int:
+        """The position behind which a reader begins.
+
+        Raises:
+            OtherGeneration: The cursor is of before a restore.
+        """
         if isinstance(after, Cursor):
             if after.generation != self._backend.generation:
                 raise OtherGeneration(after.generation, self._backend.generation)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Literal, get_args
 
 from sqlalchemy import bindparam, select
@@ -16,7 +17,7 @@ from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.rows import HeadChange
 from turnledger.infrastructure.schema import streams
 from turnledger.infrastructure.statement import statement
-from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
+from turnledger.infrastructure.unit_of_work import Glance, Origin, UnitOfWork
 
 ThreadState = Literal["pending", "in_flight", "blocked", "idle", "archived", "deleted"]
 
@@ -116,11 +117,14 @@ class Threads:
     def get(self, thread_id: str) -> ThreadSummary | None:
         """What a thread is doing; None if no command ever named it."""
         check_identifier("thread_id", thread_id)
-        with self._backend.glance() as unit:
+
+        def look(unit: Glance) -> ThreadSummary | None:
             known = unit.head(thread_queue.stream_id(thread_id)).version
             if not known and not unit.head(thread.stream_id(thread_id)).version:
                 return None
             return self._summary(unit, thread_id)
+
+        return self._backend.look(look)
 
     def list(
         self,
@@ -143,16 +147,17 @@ class Threads:
         found: Summaries = []
         last = "" if after is None else check_identifier("after", after)
         while most is None or len(found) < most:
-            with self._backend.glance() as unit:
-                page = self._page(unit, last)
-                for thread_id in page:
-                    summary = self._summary(unit, thread_id)
-                    wanted = summary.state != "deleted" if state is None else summary.state == state
-                    found += [summary] if wanted else []
+            page = self._backend.look(partial(self._summaries, last))
+            for summary in page:
+                wanted = summary.state != "deleted" if state is None else summary.state == state
+                found += [summary] if wanted else []
             if len(page) < _PAGE:
                 break
-            last = page[-1]
+            last = page[-1].thread_id
         return found[:most]
+
+    def _summaries(self, after: str, unit: Glance) -> Summaries:
+        return [self._summary(unit, thread_id) for thread_id in self._page(unit, after)]
 
     def _page(self, unit: UnitOfWork, after: str) -> Ids:
         """The next threads by id, of those with a queue and those with a life of their own."""

@@ -11,12 +11,12 @@ from typing import Any
 from sqlalchemy import Table, bindparam, select
 
 from turnledger.infrastructure.application import REGISTRY
-from turnledger.infrastructure.backend import Backend
-from turnledger.infrastructure.mapper import NO_HASH, LedgerMapper
+from turnledger.infrastructure.chain import Chain
+from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.replay import Replay
-from turnledger.infrastructure.rows import as_notification
 from turnledger.infrastructure.schema import TABLES, events, streams
 from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, Cursor, Row, run, statement
+from turnledger.infrastructure.store import Store
 
 _PAGE = 2_000
 _e = events.c
@@ -32,7 +32,6 @@ _UNNUMBERED = statement(  # events of the last moments, on PostgreSQL
 
 _FORM = list(streams.columns).index(streams.c.form)
 _MAPPER = LedgerMapper(REGISTRY)
-_COLUMNS = {column.name: column.type.python_type for column in events.columns}
 
 Progress = Callable[[int], None]
 
@@ -72,22 +71,22 @@ class Verification:
     rows: int
 
 
-def verify(backend: Backend, progress: Progress | None = None) -> Verification:
-    """Look at everything.
+def verify(store: Store, progress: Progress | None = None) -> Verification:
+    """Look at everything; inside a transaction of this thread, also at what that wrote.
 
     Args:
-        backend: The ledger's.
+        store: The ledger's.
         progress: Is told how many events have been looked at, every so often.
     """
     inspection = _Inspection()
     try:
-        for page in _pages(backend):
+        for page in _pages(store):
             inspection.events(page)
             if progress is not None:
-                progress(inspection.seen)
-        with backend.store.reading(snapshot=True, damaged=True) as cursor:
-            rest = {"after": inspection.position, "limit": EVERYTHING}
-            dialect = backend.store.dialect
+                progress(inspection.chain.seen)
+        with store.reading(snapshot=True, damaged=True) as cursor:
+            rest = {"after": inspection.chain.position, "limit": EVERYTHING}
+            dialect = store.dialect
             inspection.events(run(cursor, dialect, _EVENTS, rest).fetchall())
             if dialect == POSTGRESQL:
                 inspection.events(run(cursor, dialect, _UNNUMBERED, {}).fetchall())
@@ -97,14 +96,14 @@ def verify(backend: Backend, progress: Progress | None = None) -> Verification:
         inspection.replay.close()
 
 
-def _pages(backend: Backend) -> Iterator[list[Row]]:
+def _pages(store: Store) -> Iterator[list[Row]]:
     """The events, page by page: no snapshot is held while they are looked at."""
     position = 0
-    backend.store.number()
+    store.number()
     while True:
         given = {"after": position, "limit": _PAGE}
-        with backend.store.reading(damaged=True) as cursor:
-            page = run(cursor, backend.store.dialect, _EVENTS, given).fetchall()
+        with store.reading(damaged=True) as cursor:
+            page = run(cursor, store.dialect, _EVENTS, given).fetchall()
         if len(page) < _PAGE:
             return
         position = page[-1][0]
@@ -116,11 +115,10 @@ class _Inspection:
 
     def __init__(self) -> None:
         self.replay = Replay()
-        self.position: int = 0
-        self.seen = self.rows = 0
+        self.chain = Chain()
+        self.rows = 0
         self._findings: list[Finding] = []
         self._notes: list[str] = []
-        self._last: dict[str, tuple[int, bytes, int]] = {}
 
     def events(self, page: list[Row]) -> None:
         """The next events, in the order of their positions."""
@@ -128,32 +126,14 @@ class _Inspection:
             self._event(row)
 
     def _event(self, row: Row) -> None:
-        position: int = self.position if row[0] is None else row[0]
-        if row[0] is not None and position != self.position + 1:
-            self._bad(position, f"the position before it is {self.position}: events are missing")
-        self.position, self.seen = position, self.seen + 1
-        row = (position, *row[1:])
-        strange = [n for n, v in zip(_COLUMNS, row, strict=True) if type(v) is not _COLUMNS[n]]
-        if strange:
-            self._bad(position, f"{', '.join(strange)} isn't of its type")
+        event, flaws = self.chain.follow(row)
+        position = self.chain.position
+        for flaw in flaws:
+            self._bad(position, flaw)
+        if event is None:
             self.replay.unread[str(row[1])] = f"event {position} is damaged"
         else:
-            self._chained(row)
-
-    def _chained(self, row: Row) -> None:
-        position, stored_hash = row[0], row[-1]
-        event = as_notification(row)
-        stream_id = str(event.originator_id)
-        version, chained, recorded_at = self._last.get(stream_id, (0, NO_HASH, 0))
-        if event.originator_version != version + 1:
-            found = event.originator_version
-            self._bad(position, f"version {found} of {stream_id} comes after version {version}")
-        if event.recorded_at < recorded_at:
-            self._bad(position, f"it is recorded earlier than the event before it in {stream_id}")
-        if event.chained_to(chained) != stored_hash:
-            self._bad(position, f"its bytes don't give its hash, in the chain of {stream_id}")
-        self._last[stream_id] = (event.originator_version, stored_hash, event.recorded_at)
-        self.replay.add(position, _MAPPER.to_domain_event(event), stored_hash)
+            self.replay.add(position, _MAPPER.to_domain_event(event), row[-1])
 
     def _bad(self, position: int, message: str) -> None:
         self._findings.append(Finding(where="events", position=position, message=message))
@@ -211,8 +191,8 @@ class _Inspection:
             ok=not findings,
             findings=findings,
             notes=notes,
-            events=self.seen,
-            streams=len(self._last),
+            events=self.chain.seen,
+            streams=len(self.chain.last),
             rows=self.rows,
         )
 

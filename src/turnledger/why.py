@@ -12,6 +12,7 @@ from turnledger.domain.thread_queue import State, ThreadQueue
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.schema import events
+from turnledger.infrastructure.unit_of_work import Glance
 from turnledger.log import Log, RecordedEvent
 
 _RECENT = 500  # how far back in a stream the causes are looked for
@@ -37,12 +38,15 @@ class Why:
 def why(backend: Backend, log: Log, thread_id: str) -> Why:
     """Say why a thread doesn't move."""
     check_identifier("thread_id", thread_id)
-    with backend.glance() as unit:
+
+    def look(unit: Glance) -> Why:
         loaded = repository.load_head(unit, thread_id)
         reason = thread_queue.why_blocked(loaded.state, loaded.context)
         causes = _causes(log, thread_id, reason, loaded.state)
-    commands = _commands(thread_id, reason, loaded.state)
-    return Why(thread_id=thread_id, reason=reason, events=causes, commands=commands)
+        commands = _commands(thread_id, reason, loaded.state)
+        return Why(thread_id=thread_id, reason=reason, events=causes, commands=commands)
+
+    return backend.look(look)
 
 
 def _causes(

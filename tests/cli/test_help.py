@@ -41,7 +41,7 @@ def test_there_is_a_command_for_every_service() -> None:
     assert names == {
         *(f"queue {name}" for name in queue.split()),
         *(f"thread {name}" for name in thread.split()),
-        *("why", "log", "doctor", "verify", "backup", "restore", "demo"),
+        *("why", "log", "doctor", "verify", "backup", "restore", "copy", "migrate", "demo"),
     }
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md"))
+EXAMPLE_DATABASE = "postgresql+psycopg://app@db.example/agents"
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
 
@@ -34,22 +35,21 @@ def commands(document: Path) -> list[str]:
     return [line for line in lines if line.startswith("turnledger ")]
 
 
-def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line as a reader would, in a folder of its own."""
-    words = [sys.executable, "-m", *shlex.split(line)]
+def run(line: str, folder: Path, database: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a line as a reader would, in a folder of its own, or on a database."""
+    words = [sys.executable, "-m", *shlex.split(line.replace(EXAMPLE_DATABASE, database))]
     environment = {**os.environ, "TURNLEDGER_DB": str(folder / "turnledger.db")}
     return subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def test_the_ten_lines_of_the_readme_do_what_they_say(tmp_path: Path) -> None:
-    [program] = blocks(ROOT / "README.md", "python")
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.stderr == ""
-    assert done.stdout == "to the model: fix the flaky test\nempty True\n"
+def test_the_programs_of_the_readme_do_what_they_say(tmp_path: Path) -> None:
+    said = ["to the model: fix the flaky test\nempty True\n", "10\n"]
+    for program, expected in zip(blocks(ROOT / "README.md", "python"), said, strict=True):
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == (expected, "")
 
 
 def test_the_commands_of_the_readme_work_one_after_the_other(tmp_path: Path) -> None:
@@ -64,17 +64,40 @@ def test_the_commands_on_backups_work_one_after_the_other(tmp_path: Path) -> Non
     with turnledger.open(tmp_path / "turnledger.db") as ledger:
         ledger.queue.append("thread-1", {"text": "kept"})
     for line in commands(ROOT / "docs" / "operations.md"):
-        done = run(line, tmp_path)
-        assert (line, done.returncode, done.stderr) == (line, 0, "")
+        if EXAMPLE_DATABASE not in line:
+            done = run(line, tmp_path)
+            assert (line, done.returncode, done.stderr) == (line, 0, "")
     with turnledger.open(tmp_path / "turnledger.db") as ledger:
         assert [turn.submission for turn in ledger.queue.list("thread-1")] == [{"text": "kept"}]
 
 
-def test_the_example_of_a_worker_does_what_waits_and_goes_on_waiting(tmp_path: Path) -> None:
+def test_the_commands_on_a_server_work_on_one(tmp_path: Path, postgresql_database: str) -> None:
+    with turnledger.open(tmp_path / "turnledger.db") as ledger:
+        ledger.queue.append("thread-1", {"text": "moved"})
+    there = [c for c in commands(ROOT / "docs" / "operations.md") if EXAMPLE_DATABASE in c]
+    assert there
+    for line in there:
+        done = run(line, tmp_path, postgresql_database)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
+    with turnledger.open(postgresql_database) as ledger:
+        assert [turn.submission for turn in ledger.queue.list("thread-1")] == [{"text": "moved"}]
+
+
+def test_the_program_on_a_server_works_on_one(postgresql_database: str) -> None:
+    [program] = blocks(ROOT / "docs" / "operations.md", "python")
+    told = program.replace(EXAMPLE_DATABASE, postgresql_database)
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("example", ["worker.py", "async_worker.py"])
+def test_the_example_of_a_worker_does_what_waits_and_goes_on_waiting(
+    tmp_path: Path, example: str
+) -> None:
     path = tmp_path / "agents.db"
     with turnledger.open(path) as ledger:
         turn = ledger.queue.append("thread-1", {"text": "hi"})
-        command = [sys.executable, "-u", str(ROOT / "examples" / "worker.py"), str(path)]
+        command = [sys.executable, "-u", str(ROOT / "examples" / example), str(path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
             assert worker.stdout is not None
             assert worker.stdout.readline() == "to the model: {'text': 'hi'}\n"

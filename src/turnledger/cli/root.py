@@ -7,9 +7,11 @@ from turnledger.cli import (
     audit_command,
     backup_command,
     claim_command,
+    copy_command,
     demo_command,
     dispatch_command,
     log_command,
+    migrate_command,
     settling_command,
     thread_command,
     waiting_command,
@@ -19,7 +21,7 @@ from turnledger.cli.program import NAME, Program
 
 main = Program(
     name=NAME,
-    help="A durable queue of work for AI agents, in one file.",
+    help="A durable queue of work for AI agents, in one file or on PostgreSQL.",
     example='turnledger queue append chat-1 \'{"text": "hi"}\'\nturnledger queue list chat-1',
     exits={0: "fine", 1: "a finding or a refusal"},
 )
@@ -61,6 +63,13 @@ for module in (
 
 main.add_command(queue)
 main.add_command(thread_command.thread)
-for module in (audit_command, log_command, backup_command, demo_command):
+for module in (
+    audit_command,
+    log_command,
+    backup_command,
+    copy_command,
+    migrate_command,
+    demo_command,
+):
     for command in module.COMMANDS:
         main.add_command(command)

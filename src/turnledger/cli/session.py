@@ -14,6 +14,7 @@ import click
 import turnledger
 from turnledger.cli import json_text
 from turnledger.cli.sheet import Layout
+from turnledger.infrastructure.opening import is_on_server
 
 VARIABLE = "TURNLEDGER_DB"
 DEFAULT = "./turnledger.db"
@@ -59,7 +60,7 @@ class Session:
 
         On a server, reading the log gives positions to what is new in it.
         """
-        return _opened(self.location, read_only=not self.location.startswith("postgres"))
+        return _opened(self.location, read_only=not is_on_server(self.location))
 
     def writing(self) -> AbstractContextManager[turnledger.Ledger]:
         """Open the ledger for a command; make it if it isn't there."""
@@ -114,12 +115,12 @@ def _opened(location: str, *, read_only: bool) -> Generator[turnledger.Ledger]:
     try:
         ledger = turnledger.open(location, read_only=read_only)
     except (turnledger.StoreUnavailable, turnledger.StoreReadOnly) as error:
-        raise _explained(error, read_only=read_only) from error
+        raise explained(error, read_only=read_only) from error
     with ledger:
         yield ledger
 
 
-def _explained(error: turnledger.StoreError, *, read_only: bool) -> turnledger.StoreError:
+def explained(error: turnledger.StoreError, *, read_only: bool) -> turnledger.StoreError:
     """The same error with a reason that a person can act on, if there is one."""
     url = str(error.facts["url"])
     if not url.startswith("sqlite:"):

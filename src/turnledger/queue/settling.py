@@ -11,7 +11,7 @@ from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.domain.thread_queue import commands as c
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.claimable import stale_threads
-from turnledger.infrastructure.unit_of_work import UnitOfWork
+from turnledger.infrastructure.unit_of_work import Glance, UnitOfWork
 from turnledger.queue.desk import QueueDesk
 
 _log = logging.getLogger(__name__)
@@ -98,9 +98,12 @@ class Settling(QueueDesk):
             in_flight, failed_head, not_yet, empty.
         """
         check_identifier("thread_id", thread_id)
-        with self._backend.glance() as unit:
+
+        def look(unit: Glance) -> str | None:
             loaded = repository.load_head(unit, thread_id)
             return thread_queue.why_blocked(loaded.state, loaded.context)
+
+        return self._backend.look(look)
 
     def recover(
         self,
@@ -129,7 +132,7 @@ class Settling(QueueDesk):
         if thread_id is not None:
             check_identifier("thread_id", thread_id)
             only = [c.Recover(thread_id=thread_id, **facts)]
-            return self._backend.transact(lambda unit: self._recovered(unit, only))
+            return self._backend.transact(lambda unit: self._recovered(unit, only), several=True)
         recovered: list[QueuedTurn] = []
         last: str | None = ""
         while last is not None:
@@ -164,7 +167,7 @@ class Settling(QueueDesk):
             self._carry_out(unit, command)
             return self._found(unit, command.thread_id, command.queued_turn_id)
 
-        return self._backend.transact(work)
+        return self._backend.transact(work, several=True)
 
     def _recovered_page(
         self, owner: str | None, after: str, facts: dict[str, Any], unit: UnitOfWork

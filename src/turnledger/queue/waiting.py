@@ -140,7 +140,7 @@ class Waiting(QueueDesk):
             self._carry_out(unit, c.Edit(**turn, submission=fresh))
             return self._found(unit, thread_id, queued_turn_id)
 
-        return self._backend.transact(work)
+        return self._backend.transact(work, several=True)
 
     def delete(self, thread_id: str, queued_turn_id: str) -> bool:
         """Take a visible turn out; False if there is none such.
@@ -189,7 +189,7 @@ class Waiting(QueueDesk):
             rows = repository.visible_rows(unit.cursor, unit.dialect, thread_id)
             return [as_queued_turn(row) for row in rows]
 
-        return self._backend.transact(work)
+        return self._backend.transact(work, several=True)
 
     # --- idempotency
 

@@ -1,0 +1,9 @@
+"""The ledger for asyncio: `turnledger.open_async` and the `AsyncLedger` that it gives.
+
+A command is carried out whole, by the same code as ever, in one of a few threads of the ledger's
+own; the event loop only waits for its end. Waiting for a change takes none of these threads.
+"""
+
+from turnledger.asynchronous.ledger import AsyncLedger, open_async
+
+__all__ = ["AsyncLedger", "open_async"]

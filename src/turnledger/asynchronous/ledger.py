@@ -1,0 +1,154 @@
+"""The door for asyncio: `turnledger.open_async` and the ledger that it gives."""
+
+import asyncio
+import os
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from functools import partial
+from typing import Any, Self
+
+from turnledger.asynchronous.crew import Crew
+from turnledger.asynchronous.log import AsyncLog
+from turnledger.asynchronous.services import AsyncQueue, AsyncThreads
+from turnledger.asynchronous.twin import Twin, awaited
+from turnledger.asynchronous.watch import Watch
+from turnledger.domain.settings import Settings
+from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.clock import Clock
+from turnledger.ledger import Ledger, open_backend, seconds
+
+
+class AsyncLedger(Twin[Ledger]):
+    """An open ledger for asyncio: the names of `Ledger`, awaited. An async context manager.
+
+    Each call is a whole command, carried out in one of a few threads of the ledger's own. If a task
+    is cancelled while it awaits one, the command is withdrawn if it hadn't begun; else it goes on
+    to its end, and the cancellation is raised then. So there is never half a command, and none
+    goes on behind the task's back. Claims that a cancelled task was given are over with their
+    lease, or by `queue.recover(owner=…)`. A cancelled wait for a change ends at once.
+
+    Attributes:
+        queue: The queue of each thread.
+        threads: The life of each thread.
+        log: Every event, in the order of its position.
+        settings: What it was opened with.
+    """
+
+    def __init__(self, backend: Backend, crew: Crew) -> None:
+        """Take what its services share, and who works for them; `turnledger.open_async` does."""
+        ledger = Ledger(backend)
+        crew.url = backend.store.url
+        super().__init__(ledger, crew)
+        self._watch = Watch(backend.store)
+        self.settings = ledger.settings
+        self.queue = AsyncQueue(ledger.queue, crew)
+        self.threads = AsyncThreads(ledger.threads, crew)
+        self.log = AsyncLog(ledger.log, crew, self._watch)
+
+    @property
+    def ledger_id(self) -> str:
+        """See `Ledger.ledger_id`."""
+        return self._service.ledger_id
+
+    @property
+    def generation(self) -> str:
+        """See `Ledger.generation`."""
+        return self._service.generation
+
+    def acting_as(
+        self,
+        actor: str | None = None,
+        correlation_id: str | None = None,
+        causation_id: str | None = None,
+    ) -> AbstractContextManager[None]:
+        """See `Ledger.acting_as`: a plain `with`. Tasks that are made in the block act so, too."""
+        return self._service.acting_as(actor, correlation_id, causation_id)
+
+    why = awaited(Ledger.why)
+    verify = awaited(Ledger.verify)
+    doctor = awaited(Ledger.doctor)
+    backup = awaited(Ledger.backup)
+
+    async def wait_for_change(
+        self,
+        since: int,
+        timeout: float | timedelta,  # noqa: ASYNC109 - as Ledger's
+    ) -> int:
+        """See `Ledger.wait_for_change`. The time-out is by the event loop's clock."""
+        try:
+            async with asyncio.timeout(seconds(timeout)):
+                return await self._watch.change(since)
+        except TimeoutError:
+            return await self._crew.run(self._service.wait_for_change, since, 0)
+
+    async def close(self) -> None:
+        """Take no more commands, wait for those under way, and close the connections."""
+        self._watch.end()
+        await self._crew.close(self._close)
+
+    def _close(self) -> None:
+        self._service.close()
+        self._watch.join()
+
+    async def __aenter__(self) -> Self:
+        """The ledger itself."""
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Close it."""
+        await self.close()
+
+
+class Opening:
+    """What `open_async` gives: `await` it, or enter it with `async with`."""
+
+    def __init__(self, door: Callable[[], Backend]) -> None:
+        """Take what opens the ledger."""
+        self._door = door
+        self._ledger: AsyncLedger | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncLedger]:
+        """Open it."""
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AsyncLedger:
+        """Open it."""
+        self._ledger = await self
+        return self._ledger
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Close it."""
+        if self._ledger is not None:
+            await self._ledger.close()
+
+    async def _open(self) -> AsyncLedger:
+        crew, opened = Crew(), list[Backend]()
+        try:
+            await crew.run(lambda: opened.append(self._door()))
+        except BaseException:  # a task that is cancelled meanwhile leaves nothing open
+            await crew.close(lambda: _close(opened))
+            raise
+        return AsyncLedger(opened[0], crew)
+
+
+def _close(opened: list[Backend]) -> None:
+    for backend in opened:
+        backend.store.close()
+
+
+def open_async(
+    url_or_path: str | os.PathLike[str],
+    *,
+    clock: Clock | None = None,
+    settings: Settings | None = None,
+    read_only: bool = False,
+) -> Opening:
+    """Open a ledger for asyncio; make it if it isn't there. See `turnledger.open`.
+
+    Either `async with turnledger.open_async(…) as ledger:`, which closes it at the end, or
+    `ledger = await turnledger.open_async(…)`.
+    """
+    return Opening(
+        partial(open_backend, url_or_path, clock=clock, settings=settings, read_only=read_only)
+    )

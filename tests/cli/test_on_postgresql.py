@@ -1,0 +1,134 @@
+"""Every command on a ledger that lies on a server."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_help import ALL
+from tests.postgresql.fixtures import postgresql_database, postgresql_server
+
+__all__ = ["postgresql_database", "postgresql_server"]
+
+Call = Any
+
+BY = "--owner w --epoch 1"
+LIVES: dict[str, list[str]] = {
+    "a turn that goes its way": [
+        'queue append t \'{"text": "hi"}\' --id first --key k',
+        'queue append-many t \'{"text": "there"}\'',
+        "queue list t",
+        "queue get t first",
+        "queue edit t first '{}'",
+        "queue claim t --owner w",
+        f"queue renew t {BY}",
+        f"queue dispatch t d {BY}",
+        f"queue ack t {BY}",
+        "queue claim-next --owner w",
+        "queue release t --owner w --epoch 2",
+        "log",
+        "log --follow --limit 3",
+        "why t",
+        "verify",
+        "doctor",
+        "migrate",
+        "migrate --new-generation",
+    ],
+    "turns that fail": [
+        "queue append t {} --id first",
+        "queue append t {} --id second",
+        "queue append t {} --id third",
+        "queue reorder t third second first",
+        "queue claim t --owner w",
+        f"queue fail t {BY} --failure no",
+        "why t",
+        "queue retry t third",
+        "queue claim t --owner w",
+        "queue dispatch t d --owner w --epoch 2",
+        "queue fail-in-flight t --failure no",
+        "queue resolve t third acked --by ann",
+        "queue claim t --owner w",
+        "queue dispatch t e --owner w --epoch 3",
+        "queue ack-dispatch t e",
+        "queue recover",
+        "queue delete t first",
+        "queue append t {}",
+        "queue clear t",
+        "verify",
+    ],
+    "a thread's life": [
+        "queue append t {}",
+        "queue pause t --reason later",
+        "queue resume t",
+        "thread list",
+        "thread show t",
+        "thread archive t",
+        "thread unarchive t",
+        "thread delete t",
+        "verify",
+    ],
+}
+
+
+@pytest.fixture
+def on_server(call: Call, postgresql_database: str, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Call the command line on a new database, to which TURNLEDGER_DB leads."""
+    monkeypatch.setenv("TURNLEDGER_DB", postgresql_database)
+    return call
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("life", LIVES)
+def test_each_command_answers(on_server: Call, life: str, form: tuple[str, ...]) -> None:
+    for line in LIVES[life]:
+        answer = on_server(*shlex.split(line), *form)
+        assert (line, answer.status, answer.err) == (line, 0, "")
+        assert answer.out
+
+
+def test_no_command_is_left_out() -> None:
+    typed = [tuple(shlex.split(line)) for lines in LIVES.values() for line in lines]
+    elsewhere = {("copy",), ("backup",), ("restore",), ("demo",)}
+    assert {path for path in ALL if path not in elsewhere} == {
+        path for path in ALL for line in typed if line[: len(path)] == path
+    }
+
+
+def test_backup_says_who_backs_it_up(on_server: Call, tmp_path: Path) -> None:
+    answer = on_server("backup", tmp_path / "backup.db")
+    assert (answer.status, answer.out, answer.err.count("\n")) == (3, "", 1)
+    assert "pg_dump" in answer.err
+    assert not (tmp_path / "backup.db").exists()
+
+
+def test_restore_says_what_restores_it(
+    on_server: Call, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNLEDGER_DB", "postgresql+psycopg://me:secret@host/ledger")
+    answer = on_server("restore", db, "--json")
+    assert (answer.status, answer.error["code"]) == (3, "store_error")
+    assert "use pg_restore, and then `turnledger migrate --new-generation`" in answer.err
+    assert "secret" not in answer.out + answer.err
+
+
+def test_a_file_whose_name_begins_like_a_url_is_a_file(call: Call, tmp_path: Path) -> None:
+    answer = call("--db", tmp_path / "postgres.db", "queue", "list", "t")
+    assert (answer.status, "there is no such file" in answer.err) == (3, True)
+    assert not (tmp_path / "postgres.db").exists()
+
+
+def test_a_server_that_isnt_there_is_one_line(call: Call) -> None:
+    url = "postgresql+psycopg://me:secret@127.0.0.1:1/ledger"
+    for command in (("queue", "list", "t"), ("queue", "append", "t", "{}"), ("verify",)):
+        answer = call("--db", url, *command, "--json")
+        assert (answer.status, answer.error["code"]) == (3, "store_unavailable")
+        assert answer.err.count("\n") == 1
+        assert "secret" not in answer.out + answer.err
+
+
+def test_copy_shows_no_password(call: Call, db: Path, postgresql_database: str) -> None:
+    target = postgresql_database.replace("postgres@", "postgres:secret@")
+    answer = call("copy", db, target)
+    assert answer.status == 0
+    assert "secret" not in answer.out + answer.err

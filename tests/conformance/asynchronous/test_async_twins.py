@@ -1,0 +1,77 @@
+"""The ledger for asyncio has the names and the arguments of the other one, and no more."""
+
+import inspect
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+import turnledger
+from turnledger import AsyncLedger, Ledger
+from turnledger.asynchronous.log import AsyncLog
+from turnledger.asynchronous.services import AsyncQueue, AsyncThreads
+from turnledger.log import Log
+from turnledger.queue import Queue
+from turnledger.threads import Threads
+
+TWINS: dict[type, type] = {
+    Ledger: AsyncLedger,
+    Queue: AsyncQueue,
+    Threads: AsyncThreads,
+    Log: AsyncLog,
+}
+FOR_NEIGHBOURS = {"find", "page", "start"}  # of Log: what `why` and the twin call
+NOT_AWAITED = {"acting_as", "follow"}  # a block, and an iterator
+
+
+def public(kind: type) -> dict[str, Any]:
+    """The public members of a service."""
+    return {
+        name: member
+        for name, member in inspect.getmembers_static(kind)
+        if not name.startswith("_") and name not in FOR_NEIGHBOURS
+    }
+
+
+def parameters(method: Any) -> list[inspect.Parameter]:
+    return list(inspect.signature(method).parameters.values())
+
+
+@pytest.mark.parametrize("kind", TWINS, ids=lambda kind: kind.__name__)
+def test_a_twin_has_the_same_names(kind: type) -> None:
+    assert list(public(TWINS[kind])) == list(public(kind))
+
+
+@pytest.mark.parametrize("kind", TWINS, ids=lambda kind: kind.__name__)
+def test_a_twin_has_the_same_arguments_results_and_words(kind: type) -> None:
+    for name, method in public(kind).items():
+        twin = public(TWINS[kind])[name]
+        if isinstance(method, property):
+            assert isinstance(twin, property), name
+            assert inspect.get_annotations(twin.fget) == inspect.get_annotations(method.fget)
+            continue
+        assert parameters(twin) == parameters(method), name
+        assert name == twin.__name__
+        awaited = inspect.iscoroutinefunction(twin)
+        assert awaited is (name not in NOT_AWAITED), name
+        if awaited:
+            results = [inspect.signature(one).return_annotation for one in (twin, method)]
+            assert results[0] == results[1], name
+
+
+@pytest.mark.parametrize("kind", TWINS, ids=lambda kind: kind.__name__)
+def test_each_method_of_a_twin_says_what_it_does(kind: type) -> None:
+    for name, method in public(kind).items():
+        twin = public(TWINS[kind])[name]
+        said = f"See `{kind.__name__}.{name}`"
+        same = twin.__doc__ == method.__doc__ or twin.__doc__.startswith(said)
+        assert same or name == "close", name
+
+
+def test_both_doors_take_the_same(tmp_path: Any) -> None:
+    assert parameters(turnledger.open_async) == parameters(turnledger.open)
+    with turnledger.open(tmp_path / "ledger.db") as ledger:
+        parts = {name for name in vars(ledger) if not name.startswith("_")}
+    assert parts == {"log", "queue", "settings", "threads"}
+    hint = inspect.signature(AsyncLedger.acting_as).return_annotation
+    assert hint == AbstractContextManager[None]
