@@ -172,11 +172,7 @@ def seconds(work: Callable[[str], None], times: int) -> float:
 
 
 def compare(synchronous: str, rounds: int, times: int, console: Console) -> dict[str, Any]:
-    """Both sides at one durability.
-
-    Returns:
-        For append and cycle: the median rates of both, the median and quartiles of the ratio.
-    """
+    """Both sides at one durability: for each work the median rates, and the ratio's quartiles."""
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name)

@@ -2,7 +2,8 @@
 
 A NOTIFY inside a command's transaction would make all commits of the server queue for one lock.
 So a thread of its own sends them, one for all the commits of the last milliseconds. If it dies
-before, the readers find out by looking.
+before, the readers find out by looking. Every second it also gives positions to what was written,
+so that little is left to do for who reads the log for the first time.
 """
 
 import threading
@@ -12,17 +13,23 @@ from typing import Any
 
 import psycopg
 
+from turnledger.infrastructure.clock import steady
+from turnledger.infrastructure.statement import Cursor
+
 CHANNEL = "turnledger"
-ANNOUNCER = "turnledger announcer"  # its name on the server
+_NUMBERING_SECONDS = 1.0
 _PAUSE_SECONDS = 0.001  # between two announcements: what is committed meanwhile shares one
 
 
 class Announcer:
     """Sends NOTIFY, from a thread that is started with the first announcement."""
 
-    def __init__(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
-        """Take a way to connect."""
+    def __init__(
+        self, connect: Callable[[], psycopg.Connection[Any]], number: Callable[[Cursor], None]
+    ) -> None:
+        """Take a way to connect, and to give positions."""
         self._connect = connect
+        self._number = number
         self._wanted = threading.Event()
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -50,14 +57,16 @@ class Announcer:
 
     def _run(self) -> None:
         connection: psycopg.Connection[Any] | None = None
+        numbered_at = steady()
         while not self._closed or self._wanted.is_set():
             self._wanted.wait()
             self._wanted.clear()
             try:
-                if connection is None:
-                    connection = self._connect()
-                    connection.execute(f"SET application_name = '{ANNOUNCER}'")
+                connection = connection or self._connect()
                 connection.execute(f"NOTIFY {CHANNEL}")
+                if steady() >= numbered_at + _NUMBERING_SECONDS:
+                    self._number(connection.cursor())
+                    numbered_at = steady()
             except psycopg.Error:
                 if connection is not None:
                     connection.close()

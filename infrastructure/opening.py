@@ -3,6 +3,7 @@
 import os
 import re
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 from sqlalchemy import make_url
@@ -116,8 +117,5 @@ def _look_for_extra(url: str) -> None:
         make_url(url)
     except (ArgumentError, ValueError) as error:
         raise InvalidPayload("url", "isn't one that can be read") from error
-    try:
-        import psycopg  # noqa: F401, PLC0415 - an extra
-    except ImportError as error:
-        reason = "needs psycopg: pip install 'turnledger[postgresql]'"
-        raise InvalidPayload("url", reason) from error
+    if find_spec("psycopg") is None:
+        raise InvalidPayload("url", "needs psycopg: pip install 'turnledger[postgresql]'")

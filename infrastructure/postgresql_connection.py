@@ -33,7 +33,8 @@ class Connections:
     def __init__(self, url: str, settings: Settings, *, read_only: bool = False) -> None:
         """Remember where it is; nothing is opened yet."""
         parsed = make_url(url).set(drivername="postgresql+psycopg")
-        self.url = parsed.render_as_string(hide_password=True)
+        shown = parsed.difference_update_query(["password", "sslpassword"])
+        self.url = shown.render_as_string(hide_password=True)
         self.settings = settings
         self.read_only = read_only
         self._patience = settings.busy_timeout.total_seconds()
@@ -48,7 +49,7 @@ class Connections:
     def _begin(self) -> None:
         self._local = threading.local()
         self._held: weakref.WeakSet[Held] = weakref.WeakSet()
-        self._announcer = Announcer(self.connect)
+        self._announcer = Announcer(self.connect, numbering.number)
 
     def after_fork(self) -> None:
         """In a child: use connections of its own, and never close its parent's."""

@@ -165,11 +165,11 @@ class PostgresqlRecorder(LedgerRecorder):
 
 _POSITION = "SELECT position FROM events WHERE stream_id = %s AND version = %s"
 _NUMBERED = """
-INSERT INTO unnumbered (stream_id, version, event_id) SELECT stream_id, version, id FROM event
+INSERT INTO unnumbered (event_id) SELECT id FROM event
 """
 _ALONE = "INSERT INTO stored_events (COLUMNS) VALUES VALUES_OF_ONE"
 _BEHIND_HEAD = "INSERT INTO stored_events (COLUMNS) SELECT given.* FROM head, (VALUES ALL) AS given"
-_WRITTEN = "RETURNING id, stream_id, version"
+_WRITTEN = "RETURNING id"
 _EVENT_ALONE = " ".join(
     [
         "WITH event AS (",

@@ -129,9 +129,7 @@ stored_events = Table(
 unnumbered = Table(
     "unnumbered",
     on_postgresql,
-    text("stream_id", primary_key=True),
-    Column("version", BigInteger, primary_key=True, autoincrement=False),
-    Column("event_id", BigInteger, nullable=False),
+    Column("event_id", BigInteger, primary_key=True, autoincrement=False),
 )
 
 positions = Table(

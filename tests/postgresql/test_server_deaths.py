@@ -111,5 +111,5 @@ def kill_one(private: PrivateServer, which: str) -> None:
     query = f"SELECT pid FROM pg_stat_activity WHERE {which} ORDER BY query_start DESC LIMIT 1"
     with psycopg.connect(private.database().conninfo) as connection:
         found = connection.execute(query.encode()).fetchone()
-        assert found is not None
-        os.kill(found[0], signal.SIGKILL)
+    assert found is not None
+    os.kill(found[0], signal.SIGKILL)  # the server then throws out this connection as well

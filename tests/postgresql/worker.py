@@ -7,7 +7,6 @@ import faulthandler
 import json
 import sys
 from datetime import timedelta
-from itertools import count
 
 import turnledger
 from turnledger import Ledger, Settings
@@ -38,37 +37,13 @@ def drain(ledger: Ledger, owner: str, most: str) -> None:
             say("acked", *what)
 
 
-def cycle(ledger: Ledger, thread: str, rounds: str) -> None:
-    """Append, look, claim and settle in a thread of one's own, which nobody else touches."""
-    for number in range(int(rounds)):
-        key = str(number)
-        ledger.queue.append(thread, {"number": number}, idempotency_key=key)
-        ledger.queue.list(thread)
-        ledger.queue.why_blocked(thread)
-        claim = ledger.queue.claim_head(thread, thread)
-        assert claim is not None
-        assert claim.submission == {"number": number}
-        ledger.queue.start_dispatch(claim, key)
-        ledger.queue.ack(claim)
-        say("acked", thread, claim.epoch, number)
-
-
-def append(ledger: Ledger, thread: str, most: str) -> None:
-    """Append until killed, or so many."""
-    for number in count():
-        if number == int(most):
-            return
-        ledger.queue.append(thread, {"number": number}, idempotency_key=str(number))
-        say("appended", thread, 0, number)
-
-
 def opened(ledger: Ledger, _owner: str, _count: str) -> None:
     """Say which ledger it is."""
     ledger.queue.append("thread", {})
     say("opened", ledger.ledger_id, ledger.generation)
 
 
-ROLES = {role.__name__: role for role in (drain, cycle, append, opened)}
+ROLES = {role.__name__: role for role in (drain, opened)}
 
 
 def main(url: str, role: str, owner: str, number: str = "1") -> None:

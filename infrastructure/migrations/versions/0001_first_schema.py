@@ -64,9 +64,7 @@ def _truth_on_postgresql() -> None:
     )
     op.create_table(
         "unnumbered",
-        sa.Column("stream_id", _TEXT, primary_key=True, nullable=False),
-        sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
-        sa.Column("event_id", sa.BigInteger, nullable=False),
+        sa.Column("event_id", sa.BigInteger, primary_key=True, autoincrement=False),
     )
     op.create_table(
         "positions",
