@@ -17,6 +17,7 @@ from turnledger.infrastructure.clock import steady
 from turnledger.infrastructure.statement import Cursor
 
 CHANNEL = "turnledger"
+_NAME = "turnledger announcer"  # on the server
 _NUMBERING_SECONDS = 1.0
 _PAUSE_SECONDS = 0.001  # between two announcements: what is committed meanwhile shares one
 
@@ -62,7 +63,9 @@ class Announcer:
             self._wanted.wait()
             self._wanted.clear()
             try:
-                connection = connection or self._connect()
+                if connection is None:
+                    connection = self._connect()
+                    connection.execute(f"SET application_name = '{_NAME}'")
                 connection.execute(f"NOTIFY {CHANNEL}")
                 if steady() >= numbered_at + _NUMBERING_SECONDS:
                     self._number(connection.cursor())

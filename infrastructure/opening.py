@@ -92,6 +92,7 @@ def _schema_on_server(url: str, settings: Settings) -> str | None:
 
     with closing(PostgresqlStore(url, settings, read_only=True)) as store:
         try:
+            store.held()  # a server that isn't there isn't waited for
             return _schema(store, "SELECT to_regclass('alembic_version') IS NOT NULL")
         except Conflict as error:
             raise store.unavailable(error) from error

@@ -218,7 +218,7 @@ def test_positions_that_a_dead_reader_was_giving_are_given_by_the_next_one(
 ) -> None:
     ledger.queue.append_many("thread", [{}] * 3)
     reader = psycopg.connect(database.conninfo)
-    reader.execute(numbering._LOCK.encode())
+    reader.execute(numbering.LOCK.encode())
     reader.execute(numbering._NUMBER.encode())
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit(ledger.log.read)
