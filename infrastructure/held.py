@@ -13,10 +13,6 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 5.0  # a thread that goes on using it closes it itself, at its end
 
 
-class Owner:
-    """Somebody who has a transaction; see `begin` of a store."""
-
-
 class Held:
     """A thread's connection; closed when the thread ends, or with the store."""
 

@@ -9,7 +9,7 @@ again on what is there by then.
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -20,11 +20,12 @@ from turnledger.infrastructure import numbering, postgresql_health
 from turnledger.infrastructure import postgresql_waiting as waiting
 from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.conflict import Conflict, Disconnected, Patience
-from turnledger.infrastructure.held import Held, Owner
+from turnledger.infrastructure.held import Held
 from turnledger.infrastructure.postgresql_connection import Connections
 from turnledger.infrastructure.postgresql_failures import translated
 from turnledger.infrastructure.postgresql_recorder import Mark, PostgresqlRecorder
 from turnledger.infrastructure.statement import POSTGRESQL, Cursor, Row
+from turnledger.infrastructure.store import writing
 
 Answer = TypeVar("Answer")
 
@@ -144,17 +145,9 @@ class PostgresqlStore(Connections):
             raise Conflict(str(error)) from error
         held.settled = True
 
-    @contextmanager
-    def writing(self) -> Generator[Cursor]:
+    def writing(self) -> AbstractContextManager[Cursor]:
         """A transaction from `begin` to `end`."""
-        owner = Owner()
-        cursor = self.begin(owner, several=True)
-        try:
-            yield cursor
-        except BaseException as error:
-            self.end(error)
-            raise
-        self.end(None)
+        return writing(self)
 
     # --- questions
 

@@ -10,18 +10,17 @@ in it.
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 import psycopg
-from eventsourcing.persistence import IntegrityError, StoredEvent, Tracking
+from eventsourcing.persistence import IntegrityError, Tracking
 
-from turnledger.infrastructure import rows
 from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.conflict import Conflict
 from turnledger.infrastructure.mapper import NO_HASH, LedgerEvent
 from turnledger.infrastructure.recorder import LedgerRecorder
 from turnledger.infrastructure.rows import HeadChange, head_write
-from turnledger.infrastructure.statement import DIALECTS, POSTGRESQL, Cursor, Row, guarded, run
+from turnledger.infrastructure.statement import DIALECTS, POSTGRESQL, Cursor, Row, guarded
 from turnledger.infrastructure.store import Store
 from turnledger.projections.plan import Plan, plan_for
 
@@ -66,32 +65,13 @@ class PostgresqlRecorder(LedgerRecorder):
         self._database = store
         self._plan: Plan = plan_for(DIALECTS[POSTGRESQL])
 
-    def insert_events(
-        self,
-        stored_events: Sequence[StoredEvent],
-        *,
-        cursor: Cursor | None = None,
-        changes: Sequence[HeadChange] = (),
-        tracking: Tracking | None = None,
-        **kwargs: Any,
-    ) -> Sequence[int] | None:
-        """Write events, and what follows from them; see `LedgerRecorder`."""
-        given: dict[str, Any] = {"changes": changes, "tracking": tracking, **kwargs}
-        super().insert_events(stored_events, cursor=cursor, **given)
-        if cursor is not None or not stored_events:
-            return None
-        self.store.number()
-        places = [(str(e.originator_id), e.originator_version) for e in stored_events]
-        with self.store.reading() as reading:
-            return [reading.execute(_POSITION, place).fetchone()[0] for place in places]
-
     def _insert(
         self,
         cursor: Cursor,
         stored_events: Sequence[LedgerEvent],
         changes: Sequence[HeadChange],
         tracking: Tracking | None,
-    ) -> list[int]:
+    ) -> None:
         try:
             if changes:
                 for change in changes:
@@ -99,12 +79,11 @@ class PostgresqlRecorder(LedgerRecorder):
             else:
                 self._write_alone(cursor, stored_events)
             if tracking is not None:
-                _insert_tracking(cursor, tracking)
+                self._insert_tracking(cursor, tracking)
         except psycopg.errors.UniqueViolation as error:
             if not changes:
                 raise IntegrityError(str(error)) from error
             raise Conflict(str(error)) from error
-        return []
 
     def add_head(self, cursor: Cursor, change: HeadChange) -> None:
         """Write the head row of a stream that has no events yet."""
@@ -158,12 +137,11 @@ class PostgresqlRecorder(LedgerRecorder):
         last: dict[str, bytes] = {}
         for event in events:
             stream_id = str(event.originator_id)
-            previous = last.get(stream_id) or _last_hash(cursor, stream_id)
+            previous = last.get(stream_id) or self._last_hash(cursor, stream_id)
             last[stream_id] = chained = event.chained_to(previous)
             cursor.execute(_EVENT_ALONE, _row(event, chained))
 
 
-_POSITION = "SELECT position FROM events WHERE stream_id = %s AND version = %s"
 _NUMBERED = """
 INSERT INTO unnumbered (event_id) SELECT id FROM event
 """
@@ -200,16 +178,3 @@ def _row(event: LedgerEvent, chained: bytes) -> Row:
         *(str(event.originator_id), event.originator_version, event.topic, event.schema_version),
         *(event.state.decode(), event.metadata.decode(), event.recorded_at, chained),
     )
-
-
-def _last_hash(cursor: Cursor, stream_id: str) -> bytes:
-    found = run(cursor, POSTGRESQL, rows.SELECT_HASH, {"stream_id": stream_id}).fetchone()
-    return bytes(found[0]) if found else NO_HASH
-
-
-def _insert_tracking(cursor: Cursor, tracking: Tracking) -> None:
-    given = {"name": tracking.application_name, "further": tracking.notification_id}
-    run(cursor, POSTGRESQL, rows.TRACK_FURTHER, given)
-    if cursor.rowcount == 0:
-        added = {"application_name": given["name"], "notification_id": given["further"]}
-        run(cursor, POSTGRESQL, rows.TRACK, cast("dict[str, Any]", added))

@@ -6,6 +6,7 @@ models make of them. Inside a unit of work it is part of that transaction, else 
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from sqlalchemy import Select, select
 from turnledger.domain.duration import to_microseconds
 from turnledger.infrastructure import rows
 from turnledger.infrastructure.clock import Clock
-from turnledger.infrastructure.mapper import LedgerEvent
+from turnledger.infrastructure.mapper import NO_HASH, LedgerEvent
 from turnledger.infrastructure.rows import HeadChange
 from turnledger.infrastructure.schema import events
 from turnledger.infrastructure.statement import DIALECTS, Cursor, Row, Statement, run
@@ -65,11 +66,20 @@ class LedgerRecorder(ProcessRecorder):
             IntegrityError: A version or tracking id is taken.
         """
         events = [e if isinstance(e, LedgerEvent) else self._plain(e) for e in stored_events]
-        if cursor is None:
-            with self.store.writing() as own:
-                return self._insert(own, events, changes, tracking) or None
-        self._insert(cursor, events, changes, tracking)
-        return None
+        if cursor is not None:
+            self._insert(cursor, events, changes, tracking)
+            return None
+        with self.store.writing() as own:
+            self._insert(own, events, changes, tracking)
+        return self._positions(events) or None
+
+    def _positions(self, stored_events: Sequence[LedgerEvent]) -> list[int]:
+        self.store.number()
+        places = [(str(e.originator_id), e.originator_version) for e in stored_events]
+        found = ({"stream_id": stream_id, "version": version} for stream_id, version in places)
+        with self.store.reading() as cursor:
+            ask = partial(run, cursor, self.store.dialect, rows.POSITION)
+            return [ask(place).fetchone()[0] for place in found]
 
     @abstractmethod
     def _insert(
@@ -78,7 +88,7 @@ class LedgerRecorder(ProcessRecorder):
         stored_events: Sequence[LedgerEvent],
         changes: Sequence[HeadChange],
         tracking: Tracking | None,
-    ) -> list[int]:
+    ) -> None:
         """Write events, their head rows and what the read models make of them."""
 
     @abstractmethod
@@ -88,6 +98,20 @@ class LedgerRecorder(ProcessRecorder):
         Raises:
             Conflict: There is one.
         """
+
+    def _last_hash(self, cursor: Cursor, stream_id: str) -> bytes:
+        """The hash of a stream's last event."""
+        given = {"stream_id": stream_id}
+        found = run(cursor, self.store.dialect, rows.SELECT_HASH, given).fetchone()
+        return bytes(found[0]) if found else NO_HASH
+
+    def _insert_tracking(self, cursor: Cursor, tracking: Tracking) -> None:
+        """Say how far another application's events have been processed; never less far."""
+        name, further = tracking.application_name, tracking.notification_id
+        dialect = self.store.dialect
+        run(cursor, dialect, rows.TRACK_FURTHER, {"name": name, "further": further})
+        if cursor.rowcount == 0:
+            run(cursor, dialect, rows.TRACK, {"application_name": name, "notification_id": further})
 
     def _plain(self, stored: StoredEvent) -> LedgerEvent:
         """An event that wasn't made by a command of turnledger's."""

@@ -133,6 +133,11 @@ def head_write(
     return UPDATE_QUEUE, (*new, blob, *queue, *key)
 
 
+POSITION = statement(
+    select(_e.position).where(
+        _e.stream_id == bindparam("stream_id"), _e.version == bindparam("version")
+    )
+)
 MAX_POSITION = statement(select(func.max(_e.position)))
 MAX_TRACKING = statement(
     select(func.max(_t.notification_id)).where(_t.application_name == bindparam("name"))

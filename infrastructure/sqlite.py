@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from time import CLOCK_MONOTONIC, clock_gettime
 from typing import Literal
@@ -27,10 +27,11 @@ from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.failures import translated
 from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.file_system import shared_file_system
-from turnledger.infrastructure.held import Held, Owner
+from turnledger.infrastructure.held import Held
 from turnledger.infrastructure.sqlite_connection import connect
 from turnledger.infrastructure.sqlite_recorder import SqliteRecorder
-from turnledger.infrastructure.statement import SQLITE
+from turnledger.infrastructure.statement import SQLITE, Cursor
+from turnledger.infrastructure.store import writing
 from turnledger.infrastructure.write_ahead_log import WriteAheadLog
 
 FILE_CHECK_SECONDS = 0.5  # how often the path is looked at
@@ -192,17 +193,9 @@ class SqliteStore:
         if isinstance(error, sqlite3.Error):
             raise translated(error, self.url) from error
 
-    @contextmanager
-    def writing(self) -> Generator[sqlite3.Cursor]:
+    def writing(self) -> AbstractContextManager[Cursor]:
         """A transaction from `begin` to `end`."""
-        owner = Owner()
-        cursor = self.begin(owner)
-        try:
-            yield cursor
-        except BaseException as error:
-            self.end(error)
-            raise
-        self.end(None)
+        return writing(self)
 
     @contextmanager
     def reading(

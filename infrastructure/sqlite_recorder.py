@@ -10,7 +10,7 @@ from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.mapper import NO_HASH, LedgerEvent
 from turnledger.infrastructure.recorder import LedgerRecorder
 from turnledger.infrastructure.rows import HeadChange, head_write
-from turnledger.infrastructure.statement import DIALECTS, SQLITE, Cursor, run
+from turnledger.infrastructure.statement import DIALECTS, SQLITE, Cursor
 from turnledger.infrastructure.store import Store
 from turnledger.infrastructure.write_ahead_log import WriteAheadLog
 from turnledger.projections.plan import Plan, plan_for
@@ -33,27 +33,27 @@ class SqliteRecorder(LedgerRecorder):
         stored_events: Sequence[LedgerEvent],
         changes: Sequence[HeadChange],
         tracking: Tracking | None,
-    ) -> list[int]:
+    ) -> None:
         last = {change.before.stream_id: change.before.hash for change in changes}
         try:
-            positions = [self._insert_event(cursor, event, last) for event in stored_events]
+            for event in stored_events:
+                self._insert_event(cursor, event, last)
             for change in changes:
                 self._write_head(cursor, change, stored_events[-1], last[change.before.stream_id])
             if tracking is not None:
-                _insert_tracking(cursor, tracking)
+                self._insert_tracking(cursor, tracking)
         except sqlite3.IntegrityError as error:
             raise IntegrityError(str(error)) from error
-        return positions
 
     def add_head(self, cursor: Cursor, change: HeadChange) -> None:
         """Write the head row of a stream that has no events yet."""
         write, arguments = head_write(change, 0, 0, NO_HASH)
         cursor.execute(write[SQLITE].sql, arguments)
 
-    def _insert_event(self, cursor: Cursor, event: LedgerEvent, last: dict[str, bytes]) -> int:
+    def _insert_event(self, cursor: Cursor, event: LedgerEvent, last: dict[str, bytes]) -> None:
         stream_id, version = str(event.originator_id), event.originator_version
         data, metadata, recorded_at = event.state, event.metadata, event.recorded_at
-        previous = last.get(stream_id) or _last_hash(cursor, stream_id)
+        previous = last.get(stream_id) or self._last_hash(cursor, stream_id)
         last[stream_id] = chained = event.chained_to(previous)
         row = (
             *(stream_id, version, event.topic, event.schema_version),
@@ -63,13 +63,11 @@ class SqliteRecorder(LedgerRecorder):
         execute = cursor.execute
         execute(_INSERT_EVENT, row)
         self._log.uncopied_bytes += len(data)
-        position: int = cursor.lastrowid or 0
         draft = event.draft
         if draft is not None:
             self._plan.run(execute, stream_id, version, draft.event, recorded_at)
             if draft.receipt is not None:
                 self._plan.keep(execute, draft.receipt, stream_id, version, recorded_at)
-        return position
 
     def _write_head(
         self, cursor: Cursor, change: HeadChange, event: LedgerEvent, chained: bytes
@@ -81,16 +79,3 @@ class SqliteRecorder(LedgerRecorder):
             before = change.before
             msg = f"stream {before.stream_id} isn't at version {before.version} any more"
             raise IntegrityError(msg)
-
-
-def _last_hash(cursor: Cursor, stream_id: str) -> bytes:
-    found = run(cursor, SQLITE, rows.SELECT_HASH, {"stream_id": stream_id}).fetchone()
-    return found[0] if found else NO_HASH
-
-
-def _insert_tracking(cursor: Cursor, tracking: Tracking) -> None:
-    given = {"name": tracking.application_name, "further": tracking.notification_id}
-    run(cursor, SQLITE, rows.TRACK_FURTHER, given)
-    if cursor.rowcount == 0:
-        added = {"application_name": given["name"], "notification_id": given["further"]}
-        run(cursor, SQLITE, rows.TRACK, added)

@@ -1,7 +1,7 @@
 """What the rest of the infrastructure asks of a store, whichever it is."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal, Protocol
 
 from turnledger.infrastructure.statement import Cursor
@@ -75,3 +75,20 @@ class Store(Protocol):
     def close(self) -> None:
         """Close every thread's connection."""
         ...
+
+
+class _Owner:
+    """Somebody who has a transaction."""
+
+
+@contextmanager
+def writing(store: Store) -> Generator[Cursor]:
+    """A transaction from a store's `begin` to its `end`."""
+    owner = _Owner()
+    cursor = store.begin(owner, several=True)
+    try:
+        yield cursor
+    except BaseException as error:
+        store.end(error)
+        raise
+    store.end(None)

@@ -2,17 +2,17 @@
 
 import json
 import signal
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from tests.child import Child
 
 SCRIPT = Path(__file__).with_name("worker.py")
 
 
-class Worker:
+class Worker(Child):
     """A worker process.
 
     Attributes:
@@ -23,56 +23,26 @@ class Worker:
     def __init__(self, url: str, role: str, owner: str, number: int, errors: Path) -> None:
         self.owner = owner
         self.said: list[list[Any]] = []
-        self._errors = errors
-        with errors.open("w") as file:
-            self._process = subprocess.Popen(
-                [sys.executable, str(SCRIPT), url, role, owner, str(number)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=file,
-                text=True,
-            )
-
-    @property
-    def _output(self) -> IO[str]:
-        assert self._process.stdout is not None
-        return self._process.stdout
-
-    @property
-    def _input(self) -> IO[str]:
-        assert self._process.stdin is not None
-        return self._process.stdin
-
-    def go(self) -> None:
-        """Let it begin, once it is ready."""
-        self._input.write("go\n")
-        self._input.flush()
+        super().__init__(SCRIPT, [url, role, owner, str(number)], errors)
 
     def hear(self, lines: int = 1) -> None:
         """Listen to the next lines that it says."""
         for _ in range(lines):
             line = self._output.readline()
-            assert line, f"the worker ended: {self._errors.read_text()}"
+            assert line, f"the worker ended: {self.errors.read_text()}"
             self.said.append(json.loads(line))
 
     def finish(self) -> None:
         """Listen to the end, which is to come without an error."""
         self._hear_the_rest()
-        assert self._process.wait() == 0, self._errors.read_text()
-        assert self._errors.read_text() == ""
+        assert self._process.wait() == 0, self.errors.read_text()
+        assert self.errors.read_text() == ""
 
     def kill(self) -> None:
         """End it as a crash does."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
         self._hear_the_rest()
-
-    def close(self) -> None:
-        """Leave nothing behind, whatever became of it."""
-        self._process.kill()
-        self._process.wait()
-        self._output.close()
-        self._input.close()
 
     def words(self, word: str) -> list[list[Any]]:
         """All that it said with a word: thread, epoch and number of each."""

@@ -1,21 +1,18 @@
 """Fixtures for tests that need PostgreSQL; import them in a conftest.
 
-Without a server the tests are left out, and say why. With TURNLEDGER_REQUIRE_POSTGRESQL=1 in the
-environment they fail instead.
+Where no server can be started, the tests fail and say why: the extra `test` brings one along.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 import pytest
 
 from tests.postgresql.binaries import Unavailable
 from tests.postgresql.server import Server, shared_server
 from tests.postgresql.standby import StandbyPair, standby_pair
-
-REQUIRED_VARIABLE = "TURNLEDGER_REQUIRE_POSTGRESQL"
 
 Started = TypeVar("Started")
 
@@ -49,12 +46,4 @@ def started(stack: ExitStack, starting: AbstractContextManager[Started]) -> Star
     try:
         return stack.enter_context(starting)
     except Unavailable as reason:
-        give_up(reason)
-
-
-def give_up(reason: Unavailable) -> NoReturn:
-    """Leave the test out, or let it fail where PostgreSQL is required."""
-    message = f"this test needs PostgreSQL: {reason}"
-    if os.environ.get(REQUIRED_VARIABLE) == "1":
-        pytest.fail(message, pytrace=False)
-    pytest.skip(message)
+        pytest.fail(f"this test needs PostgreSQL: {reason}", pytrace=False)

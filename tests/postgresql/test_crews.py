@@ -11,7 +11,7 @@ import pytest
 
 import turnledger
 from tests.postgresql.crew import Worker, told
-from tests.postgresql.server import Database, Server
+from tests.postgresql.server import Database
 from turnledger import Ledger
 
 TERMINATE = """
@@ -21,20 +21,6 @@ WHERE datname = current_database() AND application_name LIKE 'turnledger%'
 PAUSE_SECONDS = 0.05
 
 Begin = Callable[..., list[Worker]]
-
-
-@pytest.fixture
-def database(postgresql_server: Server) -> Iterator[Database]:
-    """An empty database."""
-    with postgresql_server.new_database() as made:
-        yield made
-
-
-@pytest.fixture
-def ledger(database: Database) -> Iterator[Ledger]:
-    """A ledger in it."""
-    with turnledger.open(database.url) as opened:
-        yield opened
 
 
 @pytest.fixture

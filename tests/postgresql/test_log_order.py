@@ -107,18 +107,6 @@ def write_around_held_rows(ledger: Ledger, brake: Brake, reader: PlainReader) ->
 
 
 @pytest.fixture
-def database(postgresql_server: Server) -> Iterator[Database]:
-    with postgresql_server.new_database() as made:
-        yield made
-
-
-@pytest.fixture
-def ledger(database: Database) -> Iterator[Ledger]:
-    with turnledger.open(database.url) as opened:
-        yield opened
-
-
-@pytest.fixture
 def beside(database: Database) -> Iterator[Beside]:
     """A connection of nobody's."""
     with psycopg.connect(database.conninfo, autocommit=True) as connection:

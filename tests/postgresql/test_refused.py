@@ -39,13 +39,6 @@ with turnledger.open(sys.argv[1]) as ledger:
 
 
 @pytest.fixture
-def database(postgresql_server: Server) -> Iterator[Database]:
-    """An empty database."""
-    with postgresql_server.new_database() as made:
-        yield made
-
-
-@pytest.fixture
 def guarded(postgresql_server: Server) -> Iterator[str]:
     """The name of a role that needs a password."""
     name = f"guarded_{secrets.token_hex(4)}"

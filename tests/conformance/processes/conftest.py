@@ -2,45 +2,27 @@
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
+
+from tests.child import Child
 
 SCRIPT = Path(__file__).with_name("worker.py")
 
 
-class Worker:
+class Worker(Child):
     """A worker process; see worker.py for what it says."""
 
     def __init__(self, arguments: list[str], errors: Path) -> None:
-        self._errors = errors
-        with errors.open("w") as file:
-            self._process = subprocess.Popen(
-                [sys.executable, str(SCRIPT), *arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=file,
-                text=True,
-            )
-
-    @property
-    def _output(self) -> IO[str]:
-        assert self._process.stdout is not None
-        return self._process.stdout
-
-    @property
-    def _input(self) -> IO[str]:
-        assert self._process.stdin is not None
-        return self._process.stdin
+        super().__init__(SCRIPT, arguments, errors)
 
     def next(self) -> tuple[str, Any]:
         """What it says next."""
         line = self._output.readline()
-        assert line, f"the worker ended: {self._errors.read_text()}"
+        assert line, f"the worker ended: {self.errors.read_text()}"
         return self._read(line)
 
     def until(self, word: str) -> Any:
@@ -48,11 +30,6 @@ class Worker:
         while (said := self.next())[0] != word:
             pass
         return said[1]
-
-    def start(self) -> None:
-        """Let it begin, once it is ready."""
-        self._input.write("go\n")
-        self._input.flush()
 
     def kill(self) -> list[tuple[str, Any]]:
         """End it as a crash does; returns what it had said before."""
@@ -63,16 +40,9 @@ class Worker:
     def finish(self) -> list[tuple[str, Any]]:
         """Listen to the end, which is to come without an error."""
         said = self._rest()
-        assert self._process.wait() == 0, self._errors.read_text()
-        assert self._errors.read_text() == ""
+        assert self._process.wait() == 0, self.errors.read_text()
+        assert self.errors.read_text() == ""
         return said
-
-    def close(self) -> None:
-        """Leave nothing behind, whatever became of it."""
-        self._process.kill()
-        self._process.wait()
-        self._output.close()
-        self._input.close()
 
     def _rest(self) -> list[tuple[str, Any]]:
         return [self._read(line) for line in self._output if line.endswith("\n")]
@@ -90,7 +60,7 @@ def together() -> Callable[[list[Worker]], None]:
         for worker in workers:
             worker.until("ready")
         for worker in workers:
-            worker.start()
+            worker.go()
 
     return starting
 

@@ -145,7 +145,7 @@ def test_f3_a_host_that_ends_in_good_order_loses_nothing_either(
     ledger.queue.append("thread 0", {"text": "first"})
     worker = begin("claim", "ended", "1")
     worker.until("ready")
-    worker.start()
+    worker.go()
     assert worker.finish() == [("claimed", {"text": "first"})]
     clock.advance(LEASE)
     ledger.queue.recover()
