@@ -1,9 +1,10 @@
 """What the services of one open ledger share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from turnledger.domain.duration import to_microseconds
 from turnledger.domain.errors import StoreUnavailable
@@ -12,10 +13,13 @@ from turnledger.infrastructure import ledger_row
 from turnledger.infrastructure.application import LedgerApplication
 from turnledger.infrastructure.clock import Clock, host_clock
 from turnledger.infrastructure.conflict import Conflict, Disconnected, Patience
+from turnledger.infrastructure.enclosing import Enclosing, enclosing
+from turnledger.infrastructure.grouping import Grouping
 from turnledger.infrastructure.identity import IdentityGenerator
 from turnledger.infrastructure.ledger_row import LedgerRow
+from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.store import Store
-from turnledger.infrastructure.unit_of_work import Glance, Origin, UnitOfWork
+from turnledger.infrastructure.unit_of_work import Glance, UnitOfWork
 
 Result = TypeVar("Result")
 
@@ -50,6 +54,8 @@ class Backend:
         self.new_id = IdentityGenerator()
         self.store = store
         self._clock = clock
+        self._patience = settings.busy_timeout.total_seconds()
+        self._grouping = Grouping(self._unit)
         try:
             self.recorder = store.recorder(self.clock)
             self.application = LedgerApplication(self.recorder)
@@ -62,24 +68,62 @@ class Backend:
     def transact(self, work: Callable[[UnitOfWork], Result], *, several: bool = False) -> Result:
         """Do some work in a unit of work: all of it is committed at the end, or nothing.
 
+        Within a `transaction`, it is committed with that one.
+
         Args:
             work: Reads, decides and saves. It is done again, on what it then reads, if somebody
-                else was first.
+                else was first; and perhaps by another thread, together with that one's.
             several: It changes more than one stream.
 
         Raises:
             StoreUnavailable: It didn't succeed within the busy_timeout.
         """
+        around = enclosing(self)
+        if around is not None:
+            return around.carry_out(work)
+        if self.store.writer is not None:
+            return self._grouping.carry_out(self.store.writer, self._patience, work)
         patience: Patience | None = None
         while True:
             try:
-                with UnitOfWork(
-                    self.application, self.store, self._clock, self.limits, several=several
-                ) as unit:
+                with self._unit(several=several) as unit:
                     return work(unit)
             except Conflict as conflict:
-                patience = patience or Patience(self.settings.busy_timeout.total_seconds())
+                patience = patience or Patience(self._patience)
                 patience.wait(self.store.url, conflict)
+
+    @contextmanager
+    def transaction(self) -> Generator[Enclosing]:
+        """Let all work of a block be committed together at its end, or nothing of it.
+
+        Raises:
+            StoreUnavailable: It can't be committed. Do the whole block again.
+        """
+        around = enclosing(self)
+        unit = self._unit(several=True) if around is None else around.unit.joined()
+        inner = Enclosing(self, unit, self.store.url)
+        try:
+            with unit, inner.open():
+                yield inner
+        except BaseException as error:
+            for evidence in inner.evidence:
+                self.keep(evidence)
+            if isinstance(error, Conflict):
+                raise StoreUnavailable(self.store.url, f"{error}; do it again") from error
+            raise
+        if around is not None:
+            around.evidence += inner.evidence
+
+    def keep(self, work: Callable[[UnitOfWork], Any]) -> None:
+        """Do some work that stays, also if a `transaction` around it is undone."""
+        self.transact(work)
+        around = enclosing(self)
+        if around is not None:
+            around.evidence.append(work)
+
+    def _unit(self, *, several: bool = False) -> UnitOfWork:
+        parts = (self.application, self.store, self._clock, self.limits)
+        return UnitOfWork(*parts, several=several)
 
     def look(self, question: Callable[[Glance], Result]) -> Result:
         """Ask a question that takes more than one query: they see one state of the database.
@@ -90,7 +134,7 @@ class Backend:
         Raises:
             StoreUnavailable: It wasn't answered within the busy_timeout.
         """
-        patience = Patience(self.settings.busy_timeout.total_seconds())
+        patience = Patience(self._patience)
         while True:
             try:
                 with Glance(self.application, self.store, self._clock, self.limits) as unit:

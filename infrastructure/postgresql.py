@@ -20,6 +20,7 @@ from turnledger.infrastructure import numbering, postgresql_health
 from turnledger.infrastructure import postgresql_waiting as waiting
 from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.conflict import Conflict, Disconnected, Patience
+from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.held import Held
 from turnledger.infrastructure.postgresql_connection import Connections
 from turnledger.infrastructure.postgresql_failures import translated
@@ -34,6 +35,7 @@ class PostgresqlStore(Connections):
     """A database on a server; see `store.Store`."""
 
     dialect = POSTGRESQL
+    writer: FairLock | None = None
 
     # --- units of work
 
@@ -144,6 +146,16 @@ class PostgresqlStore(Connections):
         ):
             raise Conflict(str(error)) from error
         held.settled = True
+
+    def undo(self, cursor: Cursor, error: BaseException) -> Exception | None:
+        """Go back to the last savepoint; see `store.Store`."""
+        try:
+            cursor.execute("ROLLBACK TO SAVEPOINT command")
+            cursor.execute("RELEASE SAVEPOINT command")
+        except psycopg.Error as failure:
+            return Conflict(str(failure))
+        held: Held = self._local.working
+        return self._failure(held, error) if isinstance(error, psycopg.Error) else None
 
     def writing(self) -> AbstractContextManager[Cursor]:
         """A transaction from `begin` to `end`."""

@@ -24,6 +24,7 @@ from turnledger.domain.errors import StoreError, StoreReadOnly, StoreReplaced, S
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import changes
 from turnledger.infrastructure.clock import Clock
+from turnledger.infrastructure.conflict import Conflict
 from turnledger.infrastructure.failures import translated
 from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.file_system import shared_file_system
@@ -62,7 +63,8 @@ class SqliteStore:
 
     def _begin(self) -> None:
         self._local = threading.local()
-        self.writer = FairLock()
+        self.writer: FairLock | None
+        self.writer = self._lock = FairLock()
 
     def after_fork(self) -> None:
         """In a child: use connections of its own, and never close its parent's."""
@@ -188,10 +190,18 @@ class SqliteStore:
                 if held.driver.in_transaction:
                     held.driver.rollback()
             finally:
-                self.writer.release()
+                self._lock.release()
                 held.lock.release()
         if isinstance(error, sqlite3.Error):
             raise translated(error, self.url) from error
+
+    def undo(self, cursor: Cursor, error: BaseException) -> Exception | None:
+        """Go back to the last savepoint; see `store.Store`."""
+        if not cursor.connection.in_transaction:  # SQLite gave it up: the disk is full, say
+            return Conflict(str(error))
+        cursor.execute("ROLLBACK TO SAVEPOINT command")
+        cursor.execute("RELEASE SAVEPOINT command")
+        return translated(error, self.url) if isinstance(error, sqlite3.Error) else None
 
     def writing(self) -> AbstractContextManager[Cursor]:
         """A transaction from `begin` to `end`."""
@@ -242,7 +252,7 @@ class SqliteStore:
         """
         if self.read_only:
             raise StoreReadOnly(self.url, "it was opened read-only")
-        if not self.writer.acquire(self._patience):
+        if not self._lock.acquire(self._patience):
             raise StoreUnavailable(self.url, "its other threads write without a break")
         now = clock_gettime(CLOCK_MONOTONIC)
         if now - self._checked_at > FILE_CHECK_SECONDS:

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal, Protocol
 
+from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.statement import Cursor
 
 
@@ -14,11 +15,13 @@ class Store(Protocol):
         dialect: Which statements it takes; see `statement`.
         url: For messages; without a password.
         read_only: Whether nothing may be changed.
+        writer: The lock for which this process's writers wait; None if the server sees to that.
     """
 
     dialect: str
     url: str
     read_only: bool
+    writer: FairLock | None
 
     def begin(self, owner: object, *, several: bool = False) -> Cursor:
         """Begin a unit of work; `end` must follow.
@@ -31,6 +34,15 @@ class Store(Protocol):
 
     def end(self, error: BaseException | None) -> None:
         """Commit; or roll back, if something was raised."""
+        ...
+
+    def undo(self, cursor: Cursor, error: BaseException) -> Exception | None:
+        """Go back to the last savepoint.
+
+        Returns:
+            What a driver's error means, None if it is none; a `Conflict`, if the transaction is
+            lost altogether.
+        """
         ...
 
     def reading(

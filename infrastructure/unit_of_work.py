@@ -4,18 +4,19 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from sqlalchemy import bindparam, select
 
 from turnledger.domain.command import Command
 from turnledger.domain.duration import from_microseconds, to_microseconds
-from turnledger.domain.errors import Unreadable
-from turnledger.domain.event import Draft, Event, Receipt, Unknown
+from turnledger.domain.errors import StoreUnavailable, Unreadable
+from turnledger.domain.event import Draft, Event, Unknown
 from turnledger.domain.limits import Context, Limits
-from turnledger.domain.payload import encode
 from turnledger.infrastructure.application import LedgerApplication
 from turnledger.infrastructure.clock import Clock
+from turnledger.infrastructure.conflict import Conflict
+from turnledger.infrastructure.origin import Origin, recorded, with_receipt
 from turnledger.infrastructure.rows import HEAD_WIDTH, WHOLE_HEAD, Head, HeadChange
 from turnledger.infrastructure.schema import streams
 from turnledger.infrastructure.statement import Cursor, Row, ServerTime, Statement, statement
@@ -30,25 +31,6 @@ SELECT_HEAD = statement(select(*WHOLE_HEAD).where(streams.c.stream_id == bindpar
 SERVER_TIME = statement(select(ServerTime()))
 
 
-class Origin(NamedTuple):
-    """Where a command comes from, for the metadata of its events."""
-
-    command_id: str
-    actor: str | None = None
-    correlation_id: str | None = None
-    causation_id: str | None = None
-    idempotency_key: str | None = None
-    scope: str = ""
-    content_hash: str = ""
-
-    def receipt(self, command: Command) -> Receipt | None:
-        """What the command leaves behind, if it was given a key."""
-        key = self.idempotency_key
-        if key is None:
-            return None
-        return Receipt(self.scope, key, command.NAME, self.command_id, self.content_hash)
-
-
 class UnitOfWork:
     """A transaction: a context manager, committed at the end, or nothing of it.
 
@@ -58,6 +40,7 @@ class UnitOfWork:
         now: The reading of the clock by which everything in it is judged.
         stored_now: The same in microseconds.
         limits: The settings that decisions depend on.
+        lost: The database has given the transaction up: nothing of it will be there.
     """
 
     __slots__ = (
@@ -69,6 +52,7 @@ class UnitOfWork:
         "cursor",
         "dialect",
         "limits",
+        "lost",
         "now",
         "stored_now",
     )
@@ -97,17 +81,16 @@ class UnitOfWork:
         self._several = several
         self.dialect = store.dialect
         self.limits = limits
+        self.lost = False
 
     def __enter__(self) -> Self:
         """Begin, and then read the clock: waiting for the lock must not make the reading old."""
         self.cursor = self._store.begin(self, several=self._several)
-        if self._clock is not None:
-            try:
-                self.now = now = self._clock()
-                self.stored_now = to_microseconds(now)
-            except BaseException as error:
-                self._store.end(error)
-                raise
+        try:
+            self._read_host_clock()
+        except BaseException as error:
+            self._store.end(error)
+            raise
         return self
 
     def __exit__(
@@ -119,10 +102,19 @@ class UnitOfWork:
         """Commit, or roll back what raised."""
         self._store.end(error)
 
+    def joined(self) -> "Joined":
+        """A part of its transaction that is undone alone if it raises."""
+        return Joined(self, self._application, self._store, self._clock, self.limits)
+
     def run(self, what: Statement, given: Parameters) -> Cursor:
         """Run a statement that belongs to the decision."""
         ready = what[self.dialect]
         return self.cursor.execute(ready.sql, ready.arguments(given))
+
+    def _read_host_clock(self) -> None:
+        if self._clock is not None:
+            self.now = now = self._clock()
+            self.stored_now = to_microseconds(now)
 
     def read_clock(self) -> None:
         """Read the server's clock, if that is the one that counts."""
@@ -198,7 +190,7 @@ class UnitOfWork:
         """
         head = change.before
         stream_id, version, recorded_at = head.stream_id, head.version, self.recorded_at(head)
-        metadata = _metadata(command, origin, context)
+        metadata = recorded(command, origin, context)
         receipt = None if origin.idempotency_key is None else origin.receipt(command)
         drafts: list[Draft] = []
         for event in events:
@@ -206,10 +198,60 @@ class UnitOfWork:
             if receipt is None:
                 drafts.append(Draft(stream_id, version, event, recorded_at, metadata))
             else:
-                marked = _marked(metadata, receipt)
+                marked = with_receipt(metadata, receipt)
                 drafts.append(Draft(stream_id, version, event, recorded_at, marked, receipt))
                 receipt = None
         self._application.save(*drafts, cursor=self.cursor, changes=(change,))
+
+
+class Joined(UnitOfWork):
+    """A part of another one's transaction, under a savepoint: undone alone if it raises."""
+
+    __slots__ = ("_outer",)
+
+    def __init__(self, outer: UnitOfWork, *parts: Any) -> None:
+        """Take the one around it, and its parts; see `UnitOfWork.joined`."""
+        super().__init__(*parts)
+        self._outer = outer
+        self.cursor = outer.cursor
+
+    def __enter__(self) -> Self:
+        """Set the savepoint, and read the clock.
+
+        Raises:
+            StoreUnavailable: The transaction is lost.
+        """
+        if self._outer.lost:
+            raise self._lost("an error has ended it before")
+        self._read_host_clock()
+        self.cursor.execute("SAVEPOINT command")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave it to the transaction; or undo what raised.
+
+        Raises:
+            StoreError: The driver's error, in turnledger's words.
+            StoreUnavailable: The transaction is lost.
+        """
+        if error is None:
+            self.cursor.execute("RELEASE SAVEPOINT command")
+            return
+        failed = self._store.undo(self.cursor, error)
+        if isinstance(failed, Conflict):
+            raise self._lost(str(failed)) from error
+        if failed is not None:
+            raise failed from error
+
+    def _lost(self, reason: str) -> StoreUnavailable:
+        self._outer.lost = True
+        message = f"{reason}; nothing of the transaction was kept, do it again"
+        return StoreUnavailable(self._store.url, message)
 
 
 class Glance(UnitOfWork):
@@ -221,9 +263,7 @@ class Glance(UnitOfWork):
         """Begin."""
         with ExitStack() as opened:
             self.cursor = opened.enter_context(self._store.reading(snapshot=True))
-            if self._clock is not None:
-                self.now = self._clock()
-                self.stored_now = to_microseconds(self.now)
+            self._read_host_clock()
             self._open = opened.pop_all()
         return self
 
@@ -235,31 +275,3 @@ class Glance(UnitOfWork):
     ) -> None:
         """End."""
         self._open.__exit__(kind, error, trace)
-
-
-def _metadata(command: Command, origin: Origin, context: Context) -> str:
-    """What is recorded beside the events, as JSON text: put together, since all but two are fixed.
-
-    The caller's words are written by the JSON library; the rest needs no escapes.
-    """
-    record = (
-        f'{{"command":{{"name":"{command.NAME}","id":"{origin.command_id}",'
-        f'"arguments":{command.arguments()}{context.limits.recorded}'
-    )
-    if context.recorded_at is not context.now:
-        record += f',"now":{encode(context.now)}'
-    if origin[1:5] == _NOBODY:
-        return record + "}}"
-    given = zip(_NAMES, origin[1:5], strict=True)
-    rest = encode({name: value for name, value in given if value is not None})
-    return f"{record}}},{rest[1:]}"
-
-
-def _marked(metadata: str, receipt: Receipt) -> str:
-    """The metadata of the event that leaves a receipt."""
-    said = {"scope": receipt.scope, "content_hash": receipt.content_hash}
-    return f'{metadata[:-1]},"receipt":{encode(said)}}}'
-
-
-_NAMES = ("actor", "correlation_id", "causation_id", "idempotency_key")
-_NOBODY = (None, None, None, None)

@@ -74,6 +74,21 @@ class Ledger:
         finally:
             acting.reset(token)
 
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Commit the commands of a block together at its end, or nothing of them.
+
+        A command that is refused in it changes nothing, and the rest may go on. If the block
+        raises, nothing of it was; but reports of lost claims are kept as evidence all the same.
+        Commands of other threads wait meanwhile, on SQLite: keep it short, and hand nothing over in
+        it, since a dispatch isn't recorded before the end.
+
+        Raises:
+            StoreUnavailable: It couldn't be committed, since others were first. Do it again, whole.
+        """
+        with self._backend.transaction():
+            yield
+
     def why(self, thread_id: str) -> Why:
         """Why a thread doesn't move: the reason, its causes, and what would unblock it."""
         return why(self._backend, self.log, thread_id)

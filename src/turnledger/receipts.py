@@ -10,8 +10,9 @@ from turnledger.domain.event import Envelope
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.payload import content_hash
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.statement import statement
-from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
+from turnledger.infrastructure.unit_of_work import UnitOfWork
 from turnledger.projections.receipts import receipts
 
 _RECEIPT = statement(

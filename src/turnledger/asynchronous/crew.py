@@ -1,33 +1,64 @@
-"""The threads in which an `AsyncLedger` carries out its commands."""
+"""The threads in which an `AsyncLedger` carries out its calls."""
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
-from typing import ParamSpec, TypeVar
+from threading import Lock
+from typing import Any, ParamSpec, TypeVar
 
-from turnledger.domain.errors import StoreError
+from turnledger.asynchronous.lane import Lane, enter, lane_of
+from turnledger.domain.errors import StoreError, StoreUnavailable
+from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.clock import steady
+from turnledger.infrastructure.fair_lock import Errand
 
 # Each has a connection of its own, and is started when the others are busy. PostgreSQL is fastest
-# with 4 to 8. SQLite has one writer, whatever their number; the rest of them read meanwhile.
+# with 4 to 8. On SQLite they ask questions; commands go through one thread, many in a transaction.
 MOST_THREADS = 8
+LONGEST_SECONDS = 0.02  # after so long no more commands are taken into a transaction
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+class Call(Errand):
+    """A command that was called, and what its caller awaits."""
+
+    __slots__ = ("future",)
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        """Take what is to be done."""
+        super().__init__(work)
+        self.future: Future[Any] = Future()
+
+    def give_answer(self) -> None:
+        """Give what came of it to whoever awaits it."""
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
 
 
 class Crew:
     """A few threads, started as they are needed.
 
     Attributes:
-        url: The ledger's, for messages.
+        backend: What they work on, once it is open.
     """
 
-    def __init__(self, url: str = "") -> None:
+    backend: Backend
+
+    def __init__(self) -> None:
         """Start none yet."""
-        self.url = url
         self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="turnledger")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="turnledger-writer")
+        self._guard = Lock()
+        self._calls: deque[Call] = deque()
+        self._is_serving = False
         self._closing: Future[None] | None = None
 
     async def run(
@@ -38,10 +69,90 @@ class Crew:
         Raises:
             StoreError: The ledger was closed.
         """
-        if self._closing is not None:
-            raise closed(self.url)
+        self._check_open()
         task = partial(work, *args, **kwargs)
+        lane = lane_of(self)
+        if lane is not None:
+            return await ended(lane.submit(task))
         return await ended(self._threads.submit(copy_context().run, task))
+
+    async def command(
+        self, work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        """Carry out a command; on SQLite together with others that are called meanwhile.
+
+        Raises:
+            StoreError: The ledger was closed.
+        """
+        if self.backend.store.writer is None or lane_of(self) is not None:
+            return await self.run(work, *args, **kwargs)
+        self._check_open()
+        call = Call(partial(work, *args, **kwargs))
+        with self._guard:
+            self._calls.append(call)
+            idle, self._is_serving = not self._is_serving, True
+        if idle:
+            self._writer.submit(self._serve)
+        return await ended(call.future)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[None]:
+        """Carry out the calls of a block in one transaction."""
+        self._check_open()
+        lane = Lane(self, self.backend)
+        try:
+            await ended(lane.begin(), always=True)
+            leave = enter(lane)
+            try:
+                yield
+            finally:
+                leave()
+        except BaseException as error:
+            await ended(lane.end(error), always=True)
+            raise
+        await ended(lane.end(None), always=True)
+
+    def _check_open(self) -> None:
+        if self._closing is not None:
+            raise closed(self.backend.store.url)
+
+    def _serve(self) -> None:
+        """Carry out what has been called, until there is nothing left."""
+        while (call := self._next_call()) is not None:
+            if self._calls:
+                self._carry_out_together(call)
+            else:
+                call.carry_out(_just_do)
+                call.give_answer()
+
+    def _next_call(self) -> Call | None:
+        """The next call that wasn't withdrawn; None if there is none."""
+        with self._guard:
+            while self._calls:
+                call = self._calls.popleft()
+                if call.future.set_running_or_notify_cancel():
+                    return call
+            self._is_serving = False
+            return None
+
+    def _carry_out_together(self, first: Call) -> None:
+        """Carry out calls in one transaction; if that can't be, each in its own."""
+        calls = [first]
+        try:
+            with self.backend.transaction() as around:
+                end = steady() + LONGEST_SECONDS
+                first.carry_out(around.lend)
+                while steady() < end and (another := self._next_call()) is not None:
+                    calls.append(another)
+                    another.carry_out(around.lend)
+        except BaseException as error:  # noqa: BLE001 - it is raised where the calls are awaited
+            again = isinstance(error, StoreError) and not isinstance(error, StoreUnavailable)
+            for call in calls:
+                call.error = error
+                if again:
+                    call.carry_out(_just_do)
+        for call in calls:
+            call.give_answer()
 
     async def close(self, last: Callable[[], None]) -> None:
         """Take no more work, wait for what is under way, and do a last thing, once."""
@@ -52,8 +163,13 @@ class Crew:
         await ended(self._closing, always=True)
 
     def _close(self, last: Callable[[], None]) -> None:
+        self._writer.shutdown()
         self._threads.shutdown()
         last()
+
+
+def _just_do(work: Callable[[], Any]) -> Any:
+    return work()
 
 
 async def ended(work: Future[Result], *, always: bool = False) -> Result:

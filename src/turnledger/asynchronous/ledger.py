@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import timedelta
 from functools import partial
 from typing import Any, Self
@@ -22,11 +22,12 @@ from turnledger.ledger import Ledger, open_backend, seconds
 class AsyncLedger(Twin[Ledger]):
     """An open ledger for asyncio: the names of `Ledger`, awaited. An async context manager.
 
-    Each call is a whole command, carried out in one of a few threads of the ledger's own. If a task
-    is cancelled while it awaits one, the command is withdrawn if it hadn't begun; else it goes on
-    to its end, and the cancellation is raised then. So there is never half a command, and none
-    goes on behind the task's back. Claims that a cancelled task was given are over with their
-    lease, or by `queue.recover(owner=…)`. A cancelled wait for a change ends at once.
+    Each call is a whole command, carried out in one of a few threads of the ledger's own; on SQLite
+    those that are called at the same time share a transaction. If a task is cancelled while it
+    awaits one, the command is withdrawn if it hadn't begun; else it goes on to its end, and the
+    cancellation is raised then. So there is never half a command, and none goes on behind the
+    task's back. Claims that a cancelled task was given are over with their lease, or by
+    `queue.recover(owner=…)`. A cancelled wait for a change ends at once.
 
     Attributes:
         queue: The queue of each thread.
@@ -38,7 +39,7 @@ class AsyncLedger(Twin[Ledger]):
     def __init__(self, backend: Backend, crew: Crew) -> None:
         """Take what its services share, and who works for them; `turnledger.open_async` does."""
         ledger = Ledger(backend)
-        crew.url = backend.store.url
+        crew.backend = backend
         super().__init__(ledger, crew)
         self._watch = Watch(backend.store)
         self.settings = ledger.settings
@@ -64,6 +65,13 @@ class AsyncLedger(Twin[Ledger]):
     ) -> AbstractContextManager[None]:
         """See `Ledger.acting_as`: a plain `with`. Tasks that are made in the block act so, too."""
         return self._service.acting_as(actor, correlation_id, causation_id)
+
+    def transaction(self) -> AbstractAsyncContextManager[None]:
+        """See `Ledger.transaction`: an `async with`. It has a thread of its own meanwhile.
+
+        Tasks that are made in the block take part in it; their calls come one after the other.
+        """
+        return self._crew.transaction()
 
     why = awaited(Ledger.why)
     verify = awaited(Ledger.verify)

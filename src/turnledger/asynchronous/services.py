@@ -1,6 +1,6 @@
 """The twins of `ledger.queue` and `ledger.threads`; what each does is said there."""
 
-from turnledger.asynchronous.twin import Twin, awaited
+from turnledger.asynchronous.twin import Twin, awaited, commanded
 from turnledger.queue import Queue
 from turnledger.threads import Threads
 
@@ -8,38 +8,39 @@ from turnledger.threads import Threads
 class AsyncQueue(Twin[Queue]):
     """The commands and queries of `ledger.queue`, awaited; see `Queue`."""
 
-    append = awaited(Queue.append)
-    append_many = awaited(Queue.append_many)
+    append = commanded(Queue.append)
+    append_many = commanded(Queue.append_many)
     list = awaited(Queue.list)
     get = awaited(Queue.get)
-    edit = awaited(Queue.edit)
-    delete = awaited(Queue.delete)
-    clear = awaited(Queue.clear)
-    reorder = awaited(Queue.reorder)
+    edit = commanded(Queue.edit)
+    delete = commanded(Queue.delete)
+    clear = commanded(Queue.clear)
+    reorder = commanded(Queue.reorder)
 
-    claim_head = awaited(Queue.claim_head)
-    claim_next = awaited(Queue.claim_next)
-    renew = awaited(Queue.renew)
-    release = awaited(Queue.release)
-    start_dispatch = awaited(Queue.start_dispatch)
-    ack = awaited(Queue.ack)
-    ack_dispatch = awaited(Queue.ack_dispatch)
-    fail = awaited(Queue.fail)
+    claim_head = commanded(Queue.claim_head)
+    claim_next = commanded(Queue.claim_next)
+    renew = commanded(Queue.renew)
+    release = commanded(Queue.release)
+    start_dispatch = commanded(Queue.start_dispatch)
+    ack = commanded(Queue.ack)
+    ack_many = commanded(Queue.ack_many)
+    ack_dispatch = commanded(Queue.ack_dispatch)
+    fail = commanded(Queue.fail)
 
-    retry = awaited(Queue.retry)
-    resolve = awaited(Queue.resolve)
-    pause = awaited(Queue.pause)
-    resume = awaited(Queue.resume)
+    retry = commanded(Queue.retry)
+    resolve = commanded(Queue.resolve)
+    pause = commanded(Queue.pause)
+    resume = commanded(Queue.resume)
     why_blocked = awaited(Queue.why_blocked)
     recover = awaited(Queue.recover)
-    fail_in_flight = awaited(Queue.fail_in_flight)
+    fail_in_flight = commanded(Queue.fail_in_flight)
 
 
 class AsyncThreads(Twin[Threads]):
     """The commands and queries of `ledger.threads`, awaited; see `Threads`."""
 
-    archive = awaited(Threads.archive)
-    unarchive = awaited(Threads.unarchive)
-    delete = awaited(Threads.delete)
+    archive = commanded(Threads.archive)
+    unarchive = commanded(Threads.unarchive)
+    delete = commanded(Threads.delete)
     get = awaited(Threads.get)
     list = awaited(Threads.list)

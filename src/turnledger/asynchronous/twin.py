@@ -24,10 +24,22 @@ def awaited(
     method: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Result]]:
     """Make the twin of a service's method: a coroutine of the same arguments, result and text."""
+    return _twin(method, Crew.run)
 
+
+def commanded(
+    method: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Result]]:
+    """Make the twin of a method that is one command; see `Crew.command`."""
+    return _twin(method, Crew.command)
+
+
+def _twin(
+    method: Callable[Concatenate[Any, Arguments], Result], how: Callable[..., Any]
+) -> Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Result]]:
     @functools.wraps(method)
     async def twin(self: Any, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        crew: Crew = self._crew
-        return await crew.run(method, self._service, *args, **kwargs)
+        result: Result = await how(self._crew, method, self._service, *args, **kwargs)
+        return result
 
     return twin

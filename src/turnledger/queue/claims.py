@@ -1,8 +1,10 @@
 """Working on queued turns: claiming, renewing, dispatching, settling."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 from turnledger.domain import thread_queue
@@ -13,8 +15,9 @@ from turnledger.domain.thread_queue import Claim, ThreadQueue, made
 from turnledger.domain.thread_queue import commands as c
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.claimable import claimable_threads
+from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.queue_rows import submission_in
-from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
+from turnledger.infrastructure.unit_of_work import UnitOfWork
 from turnledger.queue.desk import QueueDesk
 from turnledger.queue.lost_claims import keep_lost_dispatch, keep_lost_result
 
@@ -119,6 +122,24 @@ class Claims(QueueDesk):
             keep_lost_result(self._backend, claim, "ack", None)
             raise
 
+    def ack_many(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Say of several dispatches, in one transaction, that they took effect; see `ack`.
+
+        Returns:
+            The claims that are lost: their reports are kept as evidence, the others are done.
+
+        Raises:
+            InvalidTransition: No dispatch has started for one of them; none is done.
+        """
+        lost: list[Claim] = []
+        with self._backend.transaction():
+            for claim in sorted(claims, key=lambda each: each.thread_id):
+                try:
+                    self.ack(claim)
+                except ClaimLost:
+                    lost.append(claim)
+        return lost
+
     def ack_dispatch(self, thread_id: str, dispatch_id: str) -> bool:
         """Say that a dispatch took effect, for a host that only sees its own id come back.
 
@@ -133,20 +154,15 @@ class Claims(QueueDesk):
         check_identifier("dispatch_id", dispatch_id)
         command = c.AckDispatch(thread_id=thread_id, dispatch_id=dispatch_id)
 
-        def work(unit: UnitOfWork) -> ThreadDeleted | bool:
-            refusal: ThreadDeleted | None = None
-            try:
-                events, _ = self._carry_out(unit, command)
-            except ThreadDeleted as error:
-                refusal, events = error, ()
-            if not events:
-                keep_lost_dispatch(self._backend, unit, thread_id, dispatch_id)
-            return refusal or bool(events)
-
-        answer = self._backend.transact(work)
-        if isinstance(answer, ThreadDeleted):
-            raise answer
-        return answer
+        lost = partial(keep_lost_dispatch, self._backend, thread_id, dispatch_id)
+        try:
+            acked = bool(self._done(command))
+        except ThreadDeleted:
+            self._backend.keep(lost)
+            raise
+        if not acked:
+            self._backend.keep(lost)
+        return acked
 
     def fail(self, claim: Claim, failure: Any, *, outcome_unknown: bool = False) -> None:
         """Say that the turn failed: it blocks the queue at its old place.

@@ -9,9 +9,10 @@ from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.domain.thread_queue.commands import QueueCommand
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.queue_rows import as_queued_turn
 from turnledger.infrastructure.statement import Cursor
-from turnledger.infrastructure.unit_of_work import Origin, UnitOfWork
+from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 Outcome = tuple[thread_queue.Decision, repository.Loaded]  # what happened, on what was read
 

@@ -51,11 +51,11 @@ def keep_lost_result(
         )
         _keep(backend, unit, command)
 
-    backend.transact(work)
+    backend.keep(work)
 
 
 def keep_lost_dispatch(
-    backend: Backend, unit: UnitOfWork, thread_id: str, dispatch_id: str
+    backend: Backend, thread_id: str, dispatch_id: str, unit: UnitOfWork
 ) -> None:
     """Keep the report of a dispatch that was recovered; one that was acked needs none."""
     row = unit.run(DISPATCH, {"thread_id": thread_id, "dispatch_id": dispatch_id}).fetchone()

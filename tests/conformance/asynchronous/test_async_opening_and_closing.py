@@ -56,16 +56,19 @@ def test_one_command_after_the_other_takes_few_threads(open_async: Callable[...,
     asyncio.run(main())
 
 
+def noted(submit: Callable[..., object], hops: list[object]) -> Callable[..., object]:
+    """A pool's submit, which says what was submitted."""
+    return lambda *a: hops.append(a) or submit(*a)
+
+
 def test_a_command_is_one_hop_to_a_thread(
     open_async: Callable[..., Opening], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def main() -> None:
         async with open_async() as ledger:
             hops: list[object] = []
-            submit = ledger._crew._threads.submit
-            monkeypatch.setattr(
-                ledger._crew._threads, "submit", lambda *a: hops.append(a) or submit(*a)
-            )
+            for pool in (ledger._crew._threads, ledger._crew._writer):
+                monkeypatch.setattr(pool, "submit", noted(pool.submit, hops))
             await ledger.queue.append_many("thread", [{}, {}], idempotency_key="key")
             await ledger.queue.claim_next("worker")
             assert len(hops) == 2

@@ -21,7 +21,7 @@ TWINS: dict[type, type] = {
     Log: AsyncLog,
 }
 FOR_NEIGHBOURS = {"find", "page", "start"}  # of Log: what `why` and the twin call
-NOT_AWAITED = {"acting_as", "follow"}  # a block, and an iterator
+NOT_AWAITED = {"acting_as", "transaction", "follow"}  # blocks, and an iterator
 
 
 def public(kind: type) -> dict[str, Any]:
