@@ -4,7 +4,10 @@ import ctypes
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from turnledger.infrastructure.write_watch import WriteWatch
 
 if TYPE_CHECKING:
     import weakref
@@ -27,6 +30,7 @@ class Held:
         "process",
         "proxy",
         "settled",
+        "watch",
     )
 
     def __init__(self, proxy: Any) -> None:
@@ -37,14 +41,23 @@ class Held:
         self.lock = threading.RLock()  # held while it is used, so that nobody closes it then
         self.abandoned = False
         self.owner: weakref.ref[object] | None = None  # of the transaction under way
+        self.watch: WriteWatch | None = None  # on SQLite: once it has waited for a change
         self.mark: Any = None  # on PostgreSQL: what the unit of work has written
         self.settled = False  # likewise: it was committed, though the answer was lost
         self.process: Any = None  # likewise: the server's process, and when it was started
+
+    def watched(self, path: Path) -> WriteWatch:
+        """The watch on a file, as long as this is open."""
+        if self.watch is None:
+            self.watch = WriteWatch(path)
+        return self.watch
 
     def close(self) -> None:
         """Close it, from whatever thread, once it isn't used."""
         if self.lock.acquire(timeout=PATIENCE_SECONDS):
             try:
+                if self.watch is not None:
+                    self.watch.end()
                 self.proxy.close()
             finally:
                 self.lock.release()

@@ -33,12 +33,13 @@ class WriteAheadLog:
     """The log beside a ledger's file.
 
     Attributes:
+        path: Where it is.
         uncopied_bytes: Of events that were written since the last checkpoint.
     """
 
     def __init__(self, path: Path, store: Store) -> None:
         """Remember whose log it is."""
-        self._path = path.with_name(f"{path.name}-wal")
+        self.path = path.with_name(f"{path.name}-wal")
         self._store = store
         self._commits = 0
         self.uncopied_bytes = 0
@@ -46,7 +47,7 @@ class WriteAheadLog:
     def bytes(self) -> int:
         """Its size; 0 if there is none."""
         try:
-            return self._path.stat().st_size
+            return self.path.stat().st_size
         except OSError:
             return 0
 

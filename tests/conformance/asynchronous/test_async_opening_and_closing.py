@@ -61,7 +61,7 @@ def noted(submit: Callable[..., object], hops: list[object]) -> Callable[..., ob
     return lambda *a: hops.append(a) or submit(*a)
 
 
-def test_a_command_is_one_hop_to_a_thread(
+def test_a_command_is_at_most_one_hop_to_a_thread(
     open_async: Callable[..., Opening], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def main() -> None:
@@ -71,7 +71,7 @@ def test_a_command_is_one_hop_to_a_thread(
                 monkeypatch.setattr(pool, "submit", noted(pool.submit, hops))
             await ledger.queue.append_many("thread", [{}, {}], idempotency_key="key")
             await ledger.queue.claim_next("worker")
-            assert len(hops) == 2
+            assert len(hops) in {1, 2}  # the second may find the thread still at work
 
     asyncio.run(main())
 
