@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from turnledger.domain.duration import to_microseconds
-from turnledger.domain.errors import StoreUnavailable
+from turnledger.domain.errors import StoreError, StoreUnavailable
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import ledger_row
 from turnledger.infrastructure.application import LedgerApplication
 from turnledger.infrastructure.clock import Clock, host_clock
 from turnledger.infrastructure.conflict import Conflict, Disconnected, Patience
 from turnledger.infrastructure.enclosing import Enclosing, enclosing
+from turnledger.infrastructure.glance import Glance
 from turnledger.infrastructure.grouping import Grouping
 from turnledger.infrastructure.identity import IdentityGenerator
 from turnledger.infrastructure.ledger_row import LedgerRow
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.store import Store
-from turnledger.infrastructure.unit_of_work import Glance, UnitOfWork
+from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 Result = TypeVar("Result")
 
@@ -55,7 +56,7 @@ class Backend:
         self.store = store
         self._clock = clock
         self._patience = settings.busy_timeout.total_seconds()
-        self._grouping = Grouping(self._unit)
+        self._grouping = Grouping(self._unit, store.url, self._patience)
         try:
             self.recorder = store.recorder(self.clock)
             self.application = LedgerApplication(self.recorder)
@@ -80,9 +81,9 @@ class Backend:
         """
         around = enclosing(self)
         if around is not None:
-            return around.carry_out(work)
+            return around.carry_out(work, several=several)
         if self.store.writer is not None:
-            return self._grouping.carry_out(self.store.writer, self._patience, work)
+            return self._grouping.carry_out(self.store.writer, work, several=several)
         patience: Patience | None = None
         while True:
             try:
@@ -100,26 +101,37 @@ class Backend:
             StoreUnavailable: It can't be committed. Do the whole block again.
         """
         around = enclosing(self)
-        unit = self._unit(several=True) if around is None else around.unit.joined()
+        unit = self._unit(several=True) if around is None else around.unit.joined(savepoint=True)
         inner = Enclosing(self, unit, self.store.url)
         try:
             with unit, inner.open():
                 yield inner
         except BaseException as error:
-            for evidence in inner.evidence:
-                self.keep(evidence)
-            if isinstance(error, Conflict):
+            inner.end()
+            for context, evidence in inner.evidence:
+                context.run(self._keep_again, evidence)
+            if isinstance(error, Conflict) and not isinstance(error, StoreUnavailable):
                 raise StoreUnavailable(self.store.url, f"{error}; do it again") from error
             raise
+        inner.end()
         if around is not None:
             around.evidence += inner.evidence
 
     def keep(self, work: Callable[[UnitOfWork], Any]) -> None:
         """Do some work that stays, also if a `transaction` around it is undone."""
-        self.transact(work)
         around = enclosing(self)
         if around is not None:
-            around.evidence.append(work)
+            around.note(work)
+        self.transact(work)
+
+    def _keep_again(self, work: Callable[[UnitOfWork], Any]) -> None:
+        """Keep what was undone; with what is around that, if that is lost as well."""
+        try:
+            self.keep(work)
+        except StoreError:
+            around = enclosing(self)
+            if around is None or around.unit.lost is None:
+                raise
 
     def _unit(self, *, several: bool = False) -> UnitOfWork:
         parts = (self.application, self.store, self._clock, self.limits)
@@ -140,6 +152,8 @@ class Backend:
                 with Glance(self.application, self.store, self._clock, self.limits) as unit:
                     return question(unit)
             except StoreUnavailable as error:
+                if enclosing(self) is not None:
+                    raise
                 patience.wait(self.store.url, Disconnected(error.facts["reason"]))
 
     def origin(self) -> Origin:

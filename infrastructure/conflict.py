@@ -17,6 +17,13 @@ class Disconnected(Conflict):
     """The server is gone, or doesn't answer; it may be there again soon."""
 
 
+class Interrupted(StoreUnavailable, Disconnected):
+    """The connection broke within a unit of work: that is done again, or its caller is told so."""
+
+
+Interrupted.code = StoreUnavailable.code  # which it is, to those who are told so
+
+
 class Patience:
     """How long work is done again and again."""
 

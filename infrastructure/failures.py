@@ -1,6 +1,8 @@
 """What SQLite says, in turnledger's words. Nothing of a driver goes further up than here."""
 
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from turnledger.domain.errors import (
     StoreDamaged,
@@ -29,3 +31,12 @@ def translated(error: sqlite3.Error, url: str) -> StoreError:
     """The turnledger error for one of the driver's."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code of an extended one
     return _KINDS.get(code, StoreError)(url, str(error))
+
+
+@contextmanager
+def translating(url: str) -> Generator[None]:
+    """Say what the driver raises in turnledger's words."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, url) from error

@@ -87,18 +87,18 @@ class FairLock:
             Whether the caller has it now; or its errand was taken, and is settled.
         """
         me = get_ident()
-        with self._guard:
-            if self._owner is None or self._owner == me:  # the latter: a signal cut a release short
-                self._owner = me
-                return True
-            if any(thread == me for _, thread, _ in self._waiting):
-                return False  # a signal handler asks, in the middle of asking
-            turn = Lock() if errand is None else errand.turn
-            if errand is None:
-                turn.acquire()
-            place = (turn, me, errand)
-            self._waiting.append(place)
+        turn = Lock() if errand is None else errand.turn
+        place = (turn, me, errand)
         try:
+            with self._guard:
+                if self._owner is None or self._owner == me:  # a signal cut a release short
+                    self._owner = me
+                    return True
+                if any(thread == me for _, thread, _ in self._waiting):
+                    return False  # a signal handler asks, in the middle of asking
+                if errand is None:
+                    turn.acquire()
+                self._waiting.append(place)
             if turn.acquire(timeout=timeout):
                 return True
         except BaseException:

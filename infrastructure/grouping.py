@@ -7,6 +7,7 @@ once all of it is committed. Who finds the lock free waits for nobody.
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from turnledger.domain.errors import StoreError, StoreUnavailable
@@ -23,36 +24,41 @@ LONGEST_SECONDS = 0.02  # after so long no more errands are taken into a transac
 class Grouping:
     """Carries out work in units of work that several threads may share."""
 
-    def __init__(self, new_unit: Callable[[], UnitOfWork]) -> None:
-        """Take the way to make a unit of work."""
+    def __init__(self, new_unit: Callable[[], UnitOfWork], url: str, patience: float) -> None:
+        """Take the way to make a unit of work, the store's URL, and how many seconds to wait."""
         self._new_unit = new_unit
+        self._url = url
+        self._patience = patience
 
     def carry_out(
-        self, writer: FairLock, patience: float, work: Callable[[UnitOfWork], Result]
+        self,
+        writer: FairLock,
+        work: Callable[[UnitOfWork], Result],
+        *,
+        several: bool,
     ) -> Result:
         """Do some work: all of it is committed at the end, or nothing.
 
         Args:
             writer: The lock of this process's writers.
-            patience: How long to wait for it, in seconds.
             work: It is done by another thread, if that one has the lock.
+            several: It changes more than one stream.
 
         Raises:
             StoreError: The database says no, or the lock wasn't to be had.
         """
         if not writer.is_taken:
             return self._lead(writer, work)
-        errand = Errand(work)
+        errand = Errand(partial(_joined, several, work))
         try:
-            if writer.acquire(patience, errand):
-                if errand.done:
-                    answer: Result = errand.answer()
-                    return answer
-                return self._alone(work) if errand.taken else self._lead(writer, work)
+            if not writer.acquire(self._patience, errand):
+                raise StoreUnavailable(self._url, "its other threads write without a break")
+            if errand.done:
+                answer: Result = errand.answer()
+                return answer
+            return self._alone(work) if errand.taken else self._lead(writer, work)
         finally:
             writer.release()  # if it was handed over, and an interruption came in between
-        with self._new_unit() as unit:  # says why the lock isn't to be had
-            return work(unit)
 
     def _alone(self, work: Callable[[UnitOfWork], Result]) -> Result:
         with self._new_unit() as unit:
@@ -79,19 +85,20 @@ class Grouping:
         return self._alone(work)
 
 
+def _joined(several: bool, work: Work, unit: UnitOfWork) -> Any:  # noqa: FBT001
+    """Do a thread's work in another one's unit."""
+    with unit.joined(savepoint=several) as part:
+        return work(part)
+
+
 def _do_errands(writer: FairLock, unit: UnitOfWork, errands: list[Errand]) -> None:
     end = steady() + LONGEST_SECONDS
-
-    def joined(work: Work) -> Any:
-        with unit.joined() as part:
-            return work(part)
-
-    while not unit.lost and steady() < end:
+    while unit.lost is None and steady() < end:
         errand = writer.take_errand()
         if errand is None:
             return
         errands.append(errand)
-        errand.carry_out(joined)
+        errand.carry_out(lambda work: work(unit))
 
 
 def _may_be_interrupted() -> bool:

@@ -1,6 +1,7 @@
 """A thread's connection to the database."""
 
 import ctypes
+import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -21,9 +22,11 @@ class Held:
 
     __slots__ = (
         "__weakref__",
+        "_process_id",
         "abandoned",
         "cursor",
         "driver",
+        "listens",
         "lock",
         "mark",
         "owner",
@@ -31,11 +34,13 @@ class Held:
         "proxy",
         "settled",
         "watch",
+        "writes",
     )
 
     def __init__(self, proxy: Any) -> None:
         """Take a connection of SQLAlchemy's."""
         self.proxy = proxy
+        self._process_id = os.getpid()
         self.driver: Any = proxy.driver_connection
         self.cursor: Any = self.driver.cursor()
         self.lock = threading.RLock()  # held while it is used, so that nobody closes it then
@@ -43,7 +48,9 @@ class Held:
         self.owner: weakref.ref[object] | None = None  # of the transaction under way
         self.watch: WriteWatch | None = None  # on SQLite: once it has waited for a change
         self.mark: Any = None  # on PostgreSQL: what the unit of work has written
+        self.writes = 0  # likewise: how often something was written
         self.settled = False  # likewise: it was committed, though the answer was lost
+        self.listens = False  # likewise: to announcements
         self.process: Any = None  # likewise: the server's process, and when it was started
 
     def watched(self, path: Path) -> WriteWatch:
@@ -73,7 +80,9 @@ class Held:
 
     def __del__(self) -> None:
         """Close it when its thread is gone."""
-        if not self.abandoned:
+        if self._process_id != os.getpid():
+            self.abandon()  # the thread is the parent's, and has only died in its child
+        elif not self.abandoned:
             self.close()
 
     @contextmanager

@@ -10,20 +10,28 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from turnledger.domain.errors import StoreError, StoreReadOnly, StoreUnavailable
 from turnledger.infrastructure import numbering, postgresql_health
+from turnledger.infrastructure import postgresql_questions as questions
 from turnledger.infrastructure import postgresql_waiting as waiting
 from turnledger.infrastructure.clock import Clock
-from turnledger.infrastructure.conflict import Conflict, Disconnected, Patience
+from turnledger.infrastructure.conflict import Conflict, Disconnected, Interrupted, Patience
 from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.held import Held
 from turnledger.infrastructure.postgresql_connection import Connections
 from turnledger.infrastructure.postgresql_failures import translated
+from turnledger.infrastructure.postgresql_questions import (
+    Questions,
+    Written,
+    begin_snapshot,
+    number,
+    status,
+)
 from turnledger.infrastructure.postgresql_recorder import Mark, PostgresqlRecorder
 from turnledger.infrastructure.statement import POSTGRESQL, Cursor, Row
 from turnledger.infrastructure.store import writing
@@ -87,7 +95,7 @@ class PostgresqlStore(Connections):
             held.lock.release()
 
     def _commit(self, held: Held) -> None:
-        if not held.settled and _status(held) is not TransactionStatus.IDLE:
+        if not held.settled and status(held) is not TransactionStatus.IDLE:
             try:
                 held.cursor.execute("COMMIT")
             except psycopg.Error as error:
@@ -97,13 +105,13 @@ class PostgresqlStore(Connections):
 
     def _tidy(self, held: Held) -> None:
         """Roll back what a signal or an exception left behind."""
-        if _status(held) in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        if status(held) in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
             held.cursor.execute("ROLLBACK")
 
     def widen(self) -> None:
         """Make a transaction of the unit of work, since it needs more than one statement."""
         held: Held = self._local.working
-        if _status(held) is TransactionStatus.IDLE:
+        if status(held) is TransactionStatus.IDLE:
             held.cursor.execute("BEGIN")
 
     def write(self, sql: str, arguments: Row, mark: Mark) -> bool:
@@ -116,18 +124,23 @@ class PostgresqlStore(Connections):
             Conflict: Nothing was committed, and the same work may succeed.
         """
         held: Held = self._local.working
-        alone = _status(held) is TransactionStatus.IDLE
+        alone = status(held) is TransactionStatus.IDLE
         if alone and held.mark is not None:
             msg = "a unit of work for one stream changes a second one"
             raise AssertionError(msg)
-        held.mark = mark
+        if alone:
+            held.mark = mark  # it may be committed though no answer comes
         try:
-            return bool(held.cursor.execute(sql, arguments).fetchone()[0] == 1)
+            written = bool(held.cursor.execute(sql, arguments).fetchone()[0] == 1)
         except psycopg.OperationalError as error:
             if not alone:
                 raise
             self._settle(held, error, mark)
             return True
+        if written:
+            held.mark = mark
+            held.writes += 1
+        return written
 
     def _settle(self, held: Held, error: psycopg.Error, mark: Mark | None) -> None:
         """Find out whether a statement was committed whose answer never came.
@@ -147,15 +160,20 @@ class PostgresqlStore(Connections):
             raise Conflict(str(error)) from error
         held.settled = True
 
-    def undo(self, cursor: Cursor, error: BaseException) -> Exception | None:
-        """Go back to the last savepoint; see `store.Store`."""
-        try:
-            cursor.execute("ROLLBACK TO SAVEPOINT command")
-            cursor.execute("RELEASE SAVEPOINT command")
-        except psycopg.Error as failure:
-            return Conflict(str(failure))
-        held: Held = self._local.working
-        return self._failure(held, error) if isinstance(error, psycopg.Error) else None
+    def written(self) -> Written:
+        """What was written in the unit of work that is under way."""
+        return questions.written(self._local.working)
+
+    def undo(self, cursor: Cursor, written: Written, *, savepoint: bool) -> bool:
+        """Undo what was written since; see `store.Store`."""
+        del cursor  # the connection's
+        return questions.undo(self._local.working, written, savepoint=savepoint)
+
+    def failure(self, error: BaseException) -> Exception | None:
+        """What an error of psycopg's means."""
+        if not isinstance(error, psycopg.Error):
+            return None
+        return self._failure(self._local.working, error)
 
     def writing(self) -> AbstractContextManager[Cursor]:
         """A transaction from `begin` to `end`."""
@@ -180,13 +198,16 @@ class PostgresqlStore(Connections):
         elif not snapshot:
             yield Questions(self.ask)
         else:
-            yield from self._snapshot(self.ask(_begin_snapshot))
+            yield from self._snapshot(self.ask(begin_snapshot))
 
     def _inside(self, held: Held) -> Generator[Cursor]:
         try:
             yield held.cursor
         except psycopg.Error as error:
-            raise self._failure(held, error) from error
+            failure = self._failure(held, error)
+            if isinstance(failure, Conflict):
+                raise Interrupted(self.url, str(failure)) from error
+            raise failure from error
 
     def _snapshot(self, held: Held) -> Generator[Cursor]:
         with held.lock:
@@ -252,10 +273,15 @@ class PostgresqlStore(Connections):
 
     # --- the log
 
-    def number(self) -> None:
-        """Give positions to the committed events that have none yet."""
-        if not self.read_only and self._working() is None:
-            self.ask(_number)
+    def number(self, *, beside: bool = False) -> None:
+        """Give positions to the committed events that have none yet; see `store.Store`."""
+        if self.read_only:
+            return
+        if self._working() is None:
+            self.ask(number)
+        elif beside:
+            with self.connect() as another:
+                numbering.number(another.cursor())
 
     def last_position(self) -> int:
         """The position of the last event; 0 if there is none."""
@@ -271,29 +297,4 @@ class PostgresqlStore(Connections):
 
     def wait_for_change(self, since: int, timeout: float) -> int:
         """Wait until there is an event behind a position, or the time in seconds is out."""
-        return waiting.wait_for_change(self, self.connect, since, timeout)
-
-
-class Questions:
-    """A cursor for single queries, each of which is asked until it is answered."""
-
-    def __init__(self, ask: Callable[[Callable[[Held], Any]], Any]) -> None:
-        """Take the way to ask."""
-        self._ask = ask
-
-    def execute(self, sql: str, arguments: Row | None = None) -> Any:
-        """Ask; returns the cursor that has the answer."""
-        return self._ask(lambda held: held.cursor.execute(sql, arguments))
-
-
-def _begin_snapshot(held: Held) -> Held:
-    held.cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    return held
-
-
-def _number(held: Held) -> None:
-    numbering.number(held.cursor)
-
-
-def _status(held: Any) -> TransactionStatus:
-    return TransactionStatus(held.driver.info.transaction_status)
+        return waiting.wait_for_change(self, since, timeout)

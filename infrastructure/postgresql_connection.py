@@ -1,6 +1,5 @@
 """Connections to a server: one for each thread, closed with it."""
 
-import os
 import threading
 import weakref
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from turnledger.domain.errors import StoreError, StoreUnavailable
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import numbering
 from turnledger.infrastructure.announcer import Announcer
+from turnledger.infrastructure.forking import tell_of_forks
 from turnledger.infrastructure.held import Held
 from turnledger.infrastructure.postgresql_failures import translated
 from turnledger.infrastructure.statement import Row
@@ -44,7 +44,7 @@ class Connections:
         self._arguments = self.engine.dialect.create_connect_args(parsed)[1]
         self._closed = False
         self._begin()
-        stores.add(self)
+        tell_of_forks(self)
 
     def _begin(self) -> None:
         self._local = threading.local()
@@ -137,14 +137,3 @@ def cause_of(error: psycopg.Error | DBAPIError) -> psycopg.Error:
     if isinstance(error, psycopg.Error):
         return error
     return error.orig if isinstance(error.orig, psycopg.Error) else psycopg.Error(str(error))
-
-
-stores: weakref.WeakSet[Connections] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for store in list(stores):
-        store.after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -1,27 +1,36 @@
 """Waiting for other processes to commit something on the same server."""
 
-import time
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol
 
-import psycopg
-
+from turnledger.domain.errors import StoreError
 from turnledger.infrastructure.announcer import CHANNEL
 from turnledger.infrastructure.clock import steady
 from turnledger.infrastructure.conflict import Conflict
-from turnledger.infrastructure.postgresql_failures import translated
-from turnledger.infrastructure.store import Store
+from turnledger.infrastructure.held import Held
 
 _LOOK_SECONDS = 0.5  # how often one looks, should an announcement have been lost
 
-Connect = Callable[[], psycopg.Connection[Any]]
+
+class Store(Protocol):
+    """What one waits on."""
+
+    def ask(self, question: Callable[[Held], Any]) -> Any:
+        """Ask the server, again and again until it answers."""
+        ...
+
+    def last_position(self) -> int:
+        """The position of the last event."""
+        ...
 
 
-def wait_for_change(store: Store, connect: Connect, since: int, timeout: float) -> int:
+def wait_for_change(store: Store, since: int, timeout: float) -> int:
     """Wait until there is an event behind a position, or the time in seconds is out.
 
-    Where one can't listen, one looks every now and then: the server may be there again, or be
-    another one, soon.
+    It listens on the thread's own connection, and before each look, so that nothing is committed
+    between the two unseen. The connection is a new one, if the server has gone meanwhile.
 
     Returns:
         The last position.
@@ -30,23 +39,35 @@ def wait_for_change(store: Store, connect: Connect, since: int, timeout: float) 
         StoreError: The server says no.
     """
     position, end = store.last_position(), steady() + timeout
-    while position <= since and (left := end - steady()) > 0:
-        try:
-            with connect() as listener:
-                return _listen(store, listener, since, end)
-        except psycopg.Error as error:
-            failure = translated(error, store.url)
-            if not isinstance(failure, Conflict):
-                raise failure from error
-        time.sleep(min(left, _LOOK_SECONDS))
-        position = store.last_position()
-    return position
+    if position > since or timeout <= 0:
+        return position
+    try:
+        while True:
+            store.ask(_listen)
+            position = store.last_position()
+            left = end - steady()
+            if position > since or left <= 0:
+                return position
+            store.ask(partial(_wait, min(left, _LOOK_SECONDS)))
+    finally:
+        with suppress(StoreError, Conflict):
+            store.ask(_stop_listening)
 
 
-def _listen(store: Store, listener: psycopg.Connection[Any], since: int, end: float) -> int:
-    """Listen before looking, so that nothing is committed between the two unseen."""
-    listener.execute(f"LISTEN {CHANNEL}")
-    while (position := store.last_position()) <= since and (left := end - steady()) > 0:
-        for _ in listener.notifies(timeout=min(left, _LOOK_SECONDS), stop_after=1):
-            pass
-    return position
+def _listen(held: Held) -> None:
+    if not held.listens:
+        held.cursor.execute(f"LISTEN {CHANNEL}")
+        held.listens = True
+
+
+def _wait(seconds: float, held: Held) -> None:
+    """Until somebody announces something; also what was announced since the last wait."""
+    for _ in held.driver.notifies(timeout=seconds, stop_after=1):
+        pass
+
+
+def _stop_listening(held: Held) -> None:
+    """The server keeps announcements for whoever listens, as long as it doesn't read them."""
+    if held.listens:
+        held.listens = False
+        held.cursor.execute(f"UNLISTEN {CHANNEL}")

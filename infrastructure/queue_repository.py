@@ -20,6 +20,7 @@ from turnledger.domain.payload import encode
 from turnledger.domain.thread_queue import STATE_FORM, State, Turn
 from turnledger.domain.thread_queue.commands import QueueCommand
 from turnledger.domain.value import value
+from turnledger.infrastructure.glance import Glance
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.queue_reader import (
     FIRST,
@@ -40,7 +41,7 @@ from turnledger.infrastructure.rows import (
 )
 from turnledger.infrastructure.schema import streams
 from turnledger.infrastructure.statement import EVERYTHING, Cursor, Row, run, statement
-from turnledger.infrastructure.unit_of_work import Glance, UnitOfWork
+from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 _QUEUE_PREFIX = thread_queue.stream_id("")
 _NO_TURNS: dict[str, Turn] = {}

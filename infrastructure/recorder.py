@@ -175,12 +175,17 @@ class LedgerRecorder(ProcessRecorder):
         """How far another application's events have been processed."""
         return self._one(rows.MAX_TRACKING, {"name": application_name})
 
-    def select(self, query: Select[Any]) -> list[Row]:
-        """The rows that a query selects."""
+    def select(self, query: Select[Any], *, beside: bool = False) -> list[Row]:
+        """The rows that a query selects.
+
+        Args:
+            query: On events.
+            beside: Within a unit of work, too, all that is committed has its position.
+        """
         dialect = DIALECTS[self.store.dialect]
         ready = query.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
         arguments = tuple(ready.params[name] for name in ready.positiontup or ())
-        self.store.number()
+        self.store.number(beside=beside)
         with self.store.reading(damaged=True) as cursor:
             found: list[Row] = cursor.execute(str(ready), arguments).fetchall()
             return found

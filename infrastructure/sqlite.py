@@ -7,7 +7,6 @@ races a writer can corrupt a database, so ours run while we hold the write lock 
 """
 
 import math
-import os
 import sqlite3
 import threading
 import weakref
@@ -24,16 +23,18 @@ from turnledger.domain.errors import StoreError, StoreReadOnly, StoreReplaced, S
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import changes
 from turnledger.infrastructure.clock import Clock
-from turnledger.infrastructure.conflict import Conflict
-from turnledger.infrastructure.failures import translated
+from turnledger.infrastructure.failures import translated, translating
 from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.file_system import shared_file_system
+from turnledger.infrastructure.forking import tell_of_forks
 from turnledger.infrastructure.held import Held
 from turnledger.infrastructure.sqlite_connection import connect
 from turnledger.infrastructure.sqlite_recorder import SqliteRecorder
 from turnledger.infrastructure.statement import SQLITE, Cursor
 from turnledger.infrastructure.store import writing
 from turnledger.infrastructure.write_ahead_log import WriteAheadLog
+
+_FORKED_WITHIN = "it was forked in the middle of a transaction; only a new process can write"
 
 FILE_CHECK_SECONDS = 0.5  # how often the path is looked at
 
@@ -58,8 +59,9 @@ class SqliteStore:
         self._closed = False
         self._held: weakref.WeakSet[Held] = weakref.WeakSet()
         self._inherited: list[Held] = []
+        self._forked_within = False
         self._begin()
-        _stores.add(self)
+        tell_of_forks(self)
 
     def _begin(self) -> None:
         self._local = threading.local()
@@ -67,8 +69,12 @@ class SqliteStore:
         self.writer = self._lock = FairLock()
 
     def after_fork(self) -> None:
-        """In a child: use connections of its own, and never close its parent's."""
+        """In a child: use connections of its own, and never close its parent's.
+
+        A lock that the parent had then looks like the child's own to SQLite, for ever.
+        """
         self._inherited.extend(self._held)
+        self._forked_within = any(held.driver.in_transaction for held in self._inherited)
         self._held = weakref.WeakSet()
         self._begin()
 
@@ -86,7 +92,7 @@ class SqliteStore:
     def _new_held(self) -> Held:
         if self._closed:
             raise StoreError(self.url, "the ledger was closed")
-        with self._translating():
+        with translating(self.url):
             held = Held(self.engine.raw_connection())
         self.check_file()  # it may have been opened on another file, and is forgotten then
         self._local.held = held
@@ -116,7 +122,7 @@ class SqliteStore:
         """Nothing: `doctor` looks at the file itself."""
         return iter(())
 
-    def number(self) -> None:
+    def number(self, *, beside: bool = False) -> None:
         """Nothing: an event has its position from the start."""
 
     def wait_for_change(self, since: int, timeout: float) -> int:
@@ -195,12 +201,23 @@ class SqliteStore:
         if isinstance(error, sqlite3.Error):
             raise translated(error, self.url) from error
 
-    def undo(self, cursor: Cursor, error: BaseException) -> Exception | None:
-        """Go back to the last savepoint; see `store.Store`."""
+    def written(self) -> int:
+        """How many rows were changed on this thread's connection."""
+        changed: int = self.held().driver.total_changes
+        return changed
+
+    def undo(self, cursor: Cursor, written: int, *, savepoint: bool) -> bool:
+        """Undo what was written since; see `store.Store`."""
         if not cursor.connection.in_transaction:  # SQLite gave it up: the disk is full, say
-            return Conflict(str(error))
+            return False
+        if not savepoint:
+            return written == self.written()
         cursor.execute("ROLLBACK TO SAVEPOINT command")
         cursor.execute("RELEASE SAVEPOINT command")
+        return True
+
+    def failure(self, error: BaseException) -> Exception | None:
+        """What an error of SQLite's means."""
         return translated(error, self.url) if isinstance(error, sqlite3.Error) else None
 
     def writing(self) -> AbstractContextManager[Cursor]:
@@ -218,7 +235,7 @@ class SqliteStore:
             damaged: Also text that isn't UTF-8 any more is read, with surrogates in it.
         """
         held = self.held()
-        with held.lock, self._translating():
+        with held.lock, translating(self.url):
             inside = held.driver.in_transaction
             now = clock_gettime(CLOCK_MONOTONIC)
             if not inside and now - self._looked_at > FILE_CHECK_SECONDS:
@@ -235,23 +252,18 @@ class SqliteStore:
                 if held.driver.in_transaction and not inside:
                     held.driver.rollback()
 
-    @contextmanager
-    def _translating(self) -> Generator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise translated(error, self.url) from error
-
     def _wait_for_turn(self) -> None:
         """Be this process's writer, on the file that is open.
 
         Raises:
-            StoreReadOnly: It was opened read-only.
+            StoreReadOnly: It was opened read-only; StoreError: see `after_fork`.
             StoreUnavailable: Other threads didn't let go of the lock.
             StoreReplaced: See `check_file`.
         """
         if self.read_only:
             raise StoreReadOnly(self.url, "it was opened read-only")
+        if self._forked_within:
+            raise StoreError(self.url, _FORKED_WITHIN)
         if not self._lock.acquire(self._patience):
             raise StoreUnavailable(self.url, "its other threads write without a break")
         now = clock_gettime(CLOCK_MONOTONIC)
@@ -282,14 +294,3 @@ class SqliteStore:
 
 def _as_it_is(stored: bytes) -> str:
     return stored.decode(errors="surrogateescape")
-
-
-_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for store in list(_stores):
-        store.after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -36,13 +36,25 @@ class Store(Protocol):
         """Commit; or roll back, if something was raised."""
         ...
 
-    def undo(self, cursor: Cursor, error: BaseException) -> Exception | None:
-        """Go back to the last savepoint.
+    def written(self) -> Any:
+        """Changes whenever something is written in the unit of work."""
+        ...
+
+    def undo(self, cursor: Cursor, written: Any, *, savepoint: bool) -> bool:
+        """Undo what was written since.
+
+        Args:
+            cursor: The transaction's.
+            written: What `written` said then.
+            savepoint: One was set then; else nothing can be undone.
 
         Returns:
-            What a driver's error means, None if it is none; a `Conflict`, if the transaction is
-            lost altogether.
+            Whether nothing is left of it, and the transaction goes on.
         """
+        ...
+
+    def failure(self, error: BaseException) -> Exception | None:
+        """What a driver's error means: a StoreError or Conflict; None if it is none of its."""
         ...
 
     def reading(
@@ -64,8 +76,12 @@ class Store(Protocol):
         """The `eventsourcing` library's recorder on it."""
         ...
 
-    def number(self) -> None:
-        """Give positions to committed events that have none yet, if that is to be done."""
+    def number(self, *, beside: bool = False) -> None:
+        """Give positions to committed events that have none yet, if that is to be done.
+
+        Args:
+            beside: Also within a unit of work, on a connection beside it.
+        """
         ...
 
     def wait_for_change(self, since: int, timeout: float) -> int:

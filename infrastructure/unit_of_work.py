@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ from sqlalchemy import bindparam, select
 
 from turnledger.domain.command import Command
 from turnledger.domain.duration import from_microseconds, to_microseconds
-from turnledger.domain.errors import StoreUnavailable, Unreadable
+from turnledger.domain.errors import StoreError, StoreUnavailable, Unreadable
 from turnledger.domain.event import Draft, Event, Unknown
 from turnledger.domain.limits import Context, Limits
 from turnledger.infrastructure.application import LedgerApplication
@@ -40,7 +39,7 @@ class UnitOfWork:
         now: The reading of the clock by which everything in it is judged.
         stored_now: The same in microseconds.
         limits: The settings that decisions depend on.
-        lost: The database has given the transaction up: nothing of it will be there.
+        lost: Why nothing of the transaction may be kept, whatever comes after.
     """
 
     __slots__ = (
@@ -81,7 +80,7 @@ class UnitOfWork:
         self._several = several
         self.dialect = store.dialect
         self.limits = limits
-        self.lost = False
+        self.lost: StoreError | None = None
 
     def __enter__(self) -> Self:
         """Begin, and then read the clock: waiting for the lock must not make the reading old."""
@@ -99,12 +98,20 @@ class UnitOfWork:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Commit, or roll back what raised."""
-        self._store.end(error)
+        """Commit, or roll back what raised.
 
-    def joined(self) -> "Joined":
-        """A part of its transaction that is undone alone if it raises."""
-        return Joined(self, self._application, self._store, self._clock, self.limits)
+        Raises:
+            StoreError: The transaction is lost, though the block went on.
+        """
+        lost = self.lost if error is None else None
+        self._store.end(error or lost)
+        if lost is not None:
+            raise lost
+
+    def joined(self, *, savepoint: bool) -> "Joined":
+        """A part of its transaction; see there."""
+        parts = (self._application, self._store, self._clock, self.limits)
+        return Joined(self, savepoint, *parts)
 
     def run(self, what: Statement, given: Parameters) -> Cursor:
         """Run a statement that belongs to the decision."""
@@ -205,26 +212,37 @@ class UnitOfWork:
 
 
 class Joined(UnitOfWork):
-    """A part of another one's transaction, under a savepoint: undone alone if it raises."""
+    """A part of another one's transaction, which is undone alone if it raises.
 
-    __slots__ = ("_outer",)
+    A command that changes one stream writes only when all is decided, so that there is nothing to
+    undo when it is refused; it needs no savepoint. If the database fails it in the middle of its
+    writing, the transaction is lost.
+    """
 
-    def __init__(self, outer: UnitOfWork, *parts: Any) -> None:
-        """Take the one around it, and its parts; see `UnitOfWork.joined`."""
+    __slots__ = ("_outer", "_savepoint", "_written")
+
+    def __init__(self, outer: UnitOfWork, savepoint: bool, *parts: Any) -> None:  # noqa: FBT001
+        """Take the one around it, whether to set a savepoint, and its parts."""
         super().__init__(*parts)
         self._outer = outer
+        self._savepoint = savepoint
         self.cursor = outer.cursor
 
     def __enter__(self) -> Self:
-        """Set the savepoint, and read the clock.
+        """Begin, and read the clock.
 
         Raises:
-            StoreUnavailable: The transaction is lost.
+            StoreError: The transaction is lost.
         """
-        if self._outer.lost:
-            raise self._lost("an error has ended it before")
+        if self._outer.lost is not None:
+            raise self._outer.lost
         self._read_host_clock()
-        self.cursor.execute("SAVEPOINT command")
+        self._written = self._store.written()
+        if self._savepoint:
+            try:
+                self.cursor.execute("SAVEPOINT command")
+            except Exception as error:
+                raise self._lose(error) from error
         return self
 
     def __exit__(
@@ -236,42 +254,27 @@ class Joined(UnitOfWork):
         """Leave it to the transaction; or undo what raised.
 
         Raises:
-            StoreError: The driver's error, in turnledger's words.
-            StoreUnavailable: The transaction is lost.
+            StoreError: What raised was the driver's, or the transaction is lost.
         """
+        error = error or self.lost
         if error is None:
-            self.cursor.execute("RELEASE SAVEPOINT command")
+            if self._savepoint:
+                self.cursor.execute("RELEASE SAVEPOINT command")
             return
-        failed = self._store.undo(self.cursor, error)
-        if isinstance(failed, Conflict):
-            raise self._lost(str(failed)) from error
-        if failed is not None:
-            raise failed from error
+        undone = self._store.undo(self.cursor, self._written, savepoint=self._savepoint)
+        failure = self._store.failure(error)
+        if not undone or isinstance(failure, Conflict):
+            lost = self._lose(error)
+            if isinstance(error, Exception):
+                raise lost from error
+        elif failure is not None:
+            raise failure from error
 
-    def _lost(self, reason: str) -> StoreUnavailable:
-        self._outer.lost = True
-        message = f"{reason}; nothing of the transaction was kept, do it again"
-        return StoreUnavailable(self._store.url, message)
-
-
-class Glance(UnitOfWork):
-    """A snapshot, for questions that take more than one query. Nothing can be saved in it."""
-
-    __slots__ = ("_open",)
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        with ExitStack() as opened:
-            self.cursor = opened.enter_context(self._store.reading(snapshot=True))
-            self._read_host_clock()
-            self._open = opened.pop_all()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End."""
-        self._open.__exit__(kind, error, trace)
+    def _lose(self, error: BaseException) -> StoreError:
+        """Let nothing of the transaction be kept."""
+        failure = self._store.failure(error)
+        if not isinstance(failure, StoreError):
+            message = f"{failure or error}; nothing of the transaction was kept, do it again"
+            failure = StoreUnavailable(self._store.url, message)
+        self._outer.lost = failure
+        return failure

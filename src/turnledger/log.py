@@ -129,7 +129,7 @@ class Log:
 
     def find(self, query: Select[Any]) -> list[RecordedEvent]:
         """The events that a query on the events table selects."""
-        return [self._as_event(row) for row in self._backend.recorder.select(query)]
+        return [self._as_event(row) for row in self._backend.recorder.select(query, beside=True)]
 
     def start(self, after: int | Cursor) -> int:
         """The position behind which a reader begins.

@@ -14,11 +14,12 @@ from turnledger.domain.payload import decode, encode
 from turnledger.domain.thread_queue.commands import Clear
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.glance import Glance
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.rows import HeadChange
 from turnledger.infrastructure.schema import streams
 from turnledger.infrastructure.statement import statement
-from turnledger.infrastructure.unit_of_work import Glance, UnitOfWork
+from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 ThreadState = Literal["pending", "in_flight", "blocked", "idle", "archived", "deleted"]
 

@@ -11,8 +11,8 @@ from turnledger.domain.identifier import check_identifier
 from turnledger.domain.thread_queue import State, ThreadQueue
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.glance import Glance
 from turnledger.infrastructure.schema import events
-from turnledger.infrastructure.unit_of_work import Glance
 from turnledger.log import Log, RecordedEvent
 
 _RECENT = 500  # how far back in a stream the causes are looked for

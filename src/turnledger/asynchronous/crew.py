@@ -99,9 +99,10 @@ class Crew:
     async def transaction(self) -> AsyncGenerator[None]:
         """Carry out the calls of a block in one transaction."""
         self._check_open()
-        lane = Lane(self, self.backend)
+        lane = Lane(self, self.backend, lane_of(self))
+        beginning = lane.begin()
         try:
-            await ended(lane.begin(), always=True)
+            await ended(beginning, always=True)
             leave = enter(lane)
             try:
                 yield

@@ -17,20 +17,29 @@ class Lane:
 
     Attributes:
         owner: Whose calls.
+        thread: What carries them out.
+        around: The transaction, while it is under way.
     """
 
-    def __init__(self, owner: object, backend: Backend) -> None:
-        """Take whose calls it carries out, and where."""
+    def __init__(self, owner: object, backend: Backend, outer: "Lane | None") -> None:
+        """Take whose calls it carries out, where, and the transaction of which it is a part."""
         self.owner = owner
+        self._outer = outer
         self._url = backend.store.url
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="turnledger-transaction")
+        self.thread: ThreadPoolExecutor = _new_thread() if outer is None else outer.thread
         self._context = copy_context()
         self._block = backend.transaction()
-        self._around: Enclosing | None = None
+        self.around: Enclosing | None = None
 
     def begin(self) -> Future[None]:
-        """Begin the transaction."""
-        return self._thread.submit(self._context.run, self._begin)
+        """Begin the transaction.
+
+        Raises:
+            StoreError: The one around it has ended.
+        """
+        if self._outer is not None and self._outer.around is None:
+            raise self._over()
+        return self.thread.submit(self._context.run, self._begin)
 
     def submit(self, work: Callable[[], Any]) -> Future[Any]:
         """Carry out a call, with the caller's context variables.
@@ -38,27 +47,37 @@ class Lane:
         Raises:
             StoreError: The block has ended: a task that it started goes on.
         """
-        if self._around is None:
-            raise StoreError(self._url, "the transaction around this call is over")
-        return self._thread.submit(copy_context().run, self._around.lend, work)
+        if self.around is None:
+            raise self._over()
+        return self.thread.submit(copy_context().run, self.around.lend, work)
 
     def end(self, error: BaseException | None) -> Future[None]:
         """Commit; or roll back, if something was raised."""
-        ending = self._thread.submit(self._context.run, self._end, error)
-        self._thread.shutdown(wait=False)
+        ending = self.thread.submit(self._context.run, self._end, error)
+        if self._outer is None:
+            self.thread.shutdown(wait=False)
         return ending
 
+    def _over(self) -> StoreError:
+        return StoreError(self._url, "the transaction around this call is over")
+
     def _begin(self) -> None:
-        self._around = self._block.__enter__()
+        outer = None if self._outer is None else self._outer.around
+        enter = self._block.__enter__
+        self.around = enter() if outer is None else outer.lend(enter)
 
     def _end(self, error: BaseException | None) -> None:
-        around, self._around = self._around, None
+        around, self.around = self.around, None
         if around is None:
             return
         if error is None:
             self._block.__exit__(None, None, None)
         else:
             self._block.__exit__(type(error), error, error.__traceback__)
+
+
+def _new_thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="turnledger-transaction")
 
 
 _lanes: ContextVar[tuple[Lane, ...]] = ContextVar("lanes", default=())

@@ -9,7 +9,7 @@ from turnledger.infrastructure.statement import POSTGRESQL, SQLITE
 from turnledger.infrastructure.store import Store
 
 # So long the store is watched before the thread looks whether anybody still waits. On PostgreSQL
-# every such look is a new connection.
+# every such look is a few journeys to the server.
 _LOOK_SECONDS = {SQLITE: 0.25, POSTGRESQL: 5.0}
 _NOWHERE = -1  # before every position, and that of an empty log
 

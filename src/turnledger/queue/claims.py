@@ -131,9 +131,13 @@ class Claims(QueueDesk):
         Raises:
             InvalidTransition: No dispatch has started for one of them; none is done.
         """
+        if not isinstance(claims, Sequence) or isinstance(claims, str):
+            raise InvalidPayload("claims", "must be a list of claims")
+        if not all(isinstance(claim, Claim) for claim in claims):
+            raise InvalidPayload("claims", "must hold nothing but claims")
         lost: list[Claim] = []
         with self._backend.transaction():
-            for claim in sorted(claims, key=lambda each: each.thread_id):
+            for claim in sorted(claims, key=lambda each: str(each.thread_id)):
                 try:
                     self.ack(claim)
                 except ClaimLost:

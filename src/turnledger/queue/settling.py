@@ -11,7 +11,8 @@ from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.domain.thread_queue import commands as c
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.claimable import stale_threads
-from turnledger.infrastructure.unit_of_work import Glance, UnitOfWork
+from turnledger.infrastructure.glance import Glance
+from turnledger.infrastructure.unit_of_work import UnitOfWork
 from turnledger.queue.desk import QueueDesk
 
 _log = logging.getLogger(__name__)
