@@ -282,15 +282,16 @@ def test_no_errand_overtakes_who_wants_the_lock_itself(
     first, last = Errand(just_do), Errand(just_do)
     lock.acquire(AT_ONCE)
     asked(lock, pool, first)
-    wanting = pool.submit(lock.acquire, PATIENT)
+    wanting = pool.submit(take_and_give_back, lock, PATIENT)
     until_waiting(lock, 2)
-    asked(lock, pool, last)
+    asking = asked(lock, pool, last)
 
     assert lock.take_errand() is first
     assert lock.take_errand() is None
     first.settle(done=True)
     lock.release()
     assert wanting.result()
+    assert asking.result()
     assert not last.taken
 
 

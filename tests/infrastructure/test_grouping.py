@@ -672,12 +672,12 @@ with turnledger.open(sys.argv[1]) as ledger:
     child = os.fork()
     if child == 0:
         try:
-            for n in range(4):
-                ledger.queue.append(f"child {n}", {})
+            ledger.queue.append("child", {})
+        except turnledger.StoreError as refusal:  # SQLite can't tell the lock from its own
+            os._exit(0 if "forked" in str(refusal) else 2)
         except BaseException:
             traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
+        os._exit(1)
     free.set()
     for thread in threads:
         thread.join()
@@ -686,7 +686,7 @@ with turnledger.open(sys.argv[1]) as ledger:
 """
 
 
-@pytest.mark.parametrize(("code", "count"), [(FORK_WHILE_THREADS_WAIT, 5), (FORK_AND_WRITE, 9)])
+@pytest.mark.parametrize(("code", "count"), [(FORK_WHILE_THREADS_WAIT, 5), (FORK_AND_WRITE, 5)])
 def test_a_child_that_is_forked_while_threads_wait_waits_for_none_of_them(
     made: Path, program: Program, code: str, count: int
 ) -> None:

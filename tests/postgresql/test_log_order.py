@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from itertools import groupby, takewhile
+from threading import Event
 from typing import Any, NamedTuple
 
 import psycopg
@@ -18,6 +19,7 @@ from tests.postgresql.brake import HELD, Brake
 from tests.postgresql.server import Database, Server
 from turnledger import Ledger
 from turnledger.infrastructure import numbering, postgresql_waiting
+from turnledger.infrastructure.held import Held
 
 ROUNDS, WRITERS, APPENDS, MANY, FOLLOWERS = 10, 4, 20, 5, 3
 EVENTS = ROUNDS * (1 + WRITERS * (APPENDS + MANY))
@@ -29,14 +31,6 @@ with turnledger.open(sys.argv[1]) as ledger:
     ledger.queue.append("thread", {})
 """
 _UNNUMBERED = "SELECT count(*) FROM unnumbered"
-# A waiting process listens, and has looked since it does.
-_LISTENS = """
-SELECT FROM pg_stat_activity AS listener JOIN pg_stat_activity AS looker USING (datname)
-WHERE datname = current_database()
-    AND listener.state = 'idle' AND listener.query LIKE 'LISTEN%'
-    AND looker.state = 'idle' AND looker.query LIKE '%max(position)%'
-    AND looker.query_start > listener.query_start
-"""
 _WAITS_TO_NUMBER = """
 SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
 """
@@ -218,12 +212,18 @@ def test_positions_that_a_dead_reader_was_giving_are_given_by_the_next_one(
 
 
 def test_a_commit_in_another_process_wakes_a_waiting_one(
-    ledger: Ledger, database: Database, beside: Beside, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    waits, wait = Event(), postgresql_waiting._wait
+
+    def noted(seconds: float, held: Held) -> None:
+        waits.set()
+        wait(seconds, held)
+
     monkeypatch.setattr(postgresql_waiting, "_LOOK_SECONDS", 10 * SECONDS)
+    monkeypatch.setattr(postgresql_waiting, "_wait", noted)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ledger.wait_for_change, 0, 2 * SECONDS)
-        while not beside.execute(_LISTENS).fetchall():
-            assert not waiting.done()
+        assert waits.wait(SECONDS)
         subprocess.run([sys.executable, "-c", APPEND, database.url], check=True)
         assert waiting.result(SECONDS) == 1
