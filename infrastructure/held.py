@@ -1,7 +1,6 @@
 """A thread's connection to the database."""
 
 import ctypes
-import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ class Held:
 
     __slots__ = (
         "__weakref__",
-        "_process_id",
         "abandoned",
         "cursor",
         "driver",
@@ -40,7 +38,6 @@ class Held:
     def __init__(self, proxy: Any) -> None:
         """Take a connection of SQLAlchemy's."""
         self.proxy = proxy
-        self._process_id = os.getpid()
         self.driver: Any = proxy.driver_connection
         self.cursor: Any = self.driver.cursor()
         self.lock = threading.RLock()  # held while it is used, so that nobody closes it then
@@ -72,17 +69,15 @@ class Held:
     def abandon(self) -> None:
         """Keep it open until the process ends.
 
-        Its file has lost its name to another one. On closing it, SQLite would remove the log of
-        that name: the other file's.
+        Its file has lost its name to another one: on closing it, SQLite would remove the log of
+        that name, the other file's. Or it is that of a parent process.
         """
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.proxy))
         self.abandoned = True
 
     def __del__(self) -> None:
         """Close it when its thread is gone."""
-        if self._process_id != os.getpid():
-            self.abandon()  # the thread is the parent's, and has only died in its child
-        elif not self.abandoned:
+        if not self.abandoned:
             self.close()
 
     @contextmanager

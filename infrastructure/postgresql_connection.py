@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -51,10 +51,12 @@ class Connections:
         self._held: weakref.WeakSet[Held] = weakref.WeakSet()
         self._announcer = Announcer(self.connect, numbering.number)
 
+    def connections(self) -> Iterable[Held]:
+        """Those of all threads."""
+        return list(self._held)
+
     def after_fork(self) -> None:
-        """In a child: use connections of its own, and never close its parent's."""
-        for held in self._held:
-            held.abandon()
+        """In a child: use connections of its own."""
         self._begin()
 
     def connect(self) -> psycopg.Connection[Row]:

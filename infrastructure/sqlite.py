@@ -10,7 +10,7 @@ import math
 import sqlite3
 import threading
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from time import CLOCK_MONOTONIC, clock_gettime
@@ -58,7 +58,6 @@ class SqliteStore:
         self.log = WriteAheadLog(path, self)
         self._closed = False
         self._held: weakref.WeakSet[Held] = weakref.WeakSet()
-        self._inherited: list[Held] = []
         self._forked_within = False
         self._begin()
         tell_of_forks(self)
@@ -68,13 +67,17 @@ class SqliteStore:
         self.writer: FairLock | None
         self.writer = self._lock = FairLock()
 
+    def connections(self) -> Iterable[Held]:
+        """Those of all threads."""
+        return list(self._held)
+
     def after_fork(self) -> None:
-        """In a child: use connections of its own, and never close its parent's.
+        """In a child: use connections of its own.
 
         A lock that the parent had then looks like the child's own to SQLite, for ever.
         """
-        self._inherited.extend(self._held)
-        self._forked_within = any(held.driver.in_transaction for held in self._inherited)
+        if any(held.driver.in_transaction for held in self._held):
+            self._forked_within = True
         self._held = weakref.WeakSet()
         self._begin()
 
