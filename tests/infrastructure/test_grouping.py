@@ -510,18 +510,23 @@ def test_a_handler_that_gives_a_command_while_its_thread_waits_is_refused(
     crowd: Crowd, pool: ThreadPoolExecutor, on_signal: Callable[[Callable[[], None]], None]
 ) -> None:
     said: list[str] = []
-    held = Event()
+    held, asked, told = Event(), Event(), Event()
+
+    def give() -> None:
+        if not asked.is_set():
+            asked.set()
+            said.append(said_by(lambda: crowd.ledger.queue.pause("thread", "stop")))
+            told.set()
 
     def hold() -> None:
         with crowd.ledger.transaction():
             held.set()
             while len(crowd.writer._waiting) != 1:
                 pass
-            press()
-            while not said:
-                pass
+            while not told.wait(0.01):
+                press()  # again: one that comes just before a lock is waited for doesn't end the wait
 
-    on_signal(lambda: said.append(said_by(lambda: crowd.ledger.queue.pause("thread", "stop"))))
+    on_signal(give)
     holding = pool.submit(hold)
     assert held.wait(30)
     crowd.ledger.queue.append("thread", {"n": 1})
@@ -546,6 +551,8 @@ def test_a_handler_that_gives_one_while_another_thread_does_its_threads_errand_i
     begun, reached = Event(), Event()
 
     def give() -> None:
+        if begun.is_set():
+            return
         begun.set()
         if kind == "a command":
             said.append(said_by(lambda: crowd.ledger.queue.pause("thread", "stop")))
@@ -562,8 +569,8 @@ def test_a_handler_that_gives_one_while_another_thread_does_its_threads_errand_i
             pass
 
     def interrupt() -> None:
-        press()
-        assert begun.wait(30)
+        while not begun.wait(0.01):
+            press()
 
     clock.at_reading[1] = hold
     clock.at_reading[2] = interrupt  # the errand of the main thread is under way
@@ -605,7 +612,7 @@ def test_an_interrupted_wait_leaves_a_whole_command_or_none_and_the_way_free(
 
     def interrupt() -> None:
         while not gone.wait(0.01):
-            press()  # again: one that comes just before a lock is waited for doesn't end the wait
+            press()
 
     clock.at_reading[1] = hold
     if when == "while its errand is done":
