@@ -498,6 +498,18 @@ def press() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
 
 
+def press_until(done: Event) -> None:
+    """Press as often as it takes: a signal just before a lock is waited for doesn't end the wait."""
+    while not done.wait(0.01):
+        press()
+
+
+def until_one_waits(crowd: Crowd) -> None:
+    """Look until a thread waits for the lock."""
+    while len(crowd.writer._waiting) != 1:
+        pass
+
+
 def said_by(command: Command) -> str:
     try:
         command()
@@ -521,10 +533,8 @@ def test_a_handler_that_gives_a_command_while_its_thread_waits_is_refused(
     def hold() -> None:
         with crowd.ledger.transaction():
             held.set()
-            while len(crowd.writer._waiting) != 1:
-                pass
-            while not told.wait(0.01):
-                press()  # again: one that comes just before a lock is waited for doesn't end the wait
+            until_one_waits(crowd)
+            press_until(told)
 
     on_signal(give)
     holding = pool.submit(hold)
@@ -565,12 +575,10 @@ def test_a_handler_that_gives_one_while_another_thread_does_its_threads_errand_i
 
     def hold() -> None:
         reached.set()
-        while len(crowd.writer._waiting) != 1:
-            pass
+        until_one_waits(crowd)
 
     def interrupt() -> None:
-        while not begun.wait(0.01):
-            press()
+        press_until(begun)
 
     clock.at_reading[1] = hold
     clock.at_reading[2] = interrupt  # the errand of the main thread is under way
@@ -605,14 +613,12 @@ def test_an_interrupted_wait_leaves_a_whole_command_or_none_and_the_way_free(
 
     def hold() -> None:
         reached.set()
-        while len(crowd.writer._waiting) != 1:
-            pass
+        until_one_waits(crowd)
         if when == "while it waits":
             interrupt()
 
     def interrupt() -> None:
-        while not gone.wait(0.01):
-            press()
+        press_until(gone)
 
     clock.at_reading[1] = hold
     if when == "while its errand is done":
