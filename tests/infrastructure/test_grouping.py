@@ -499,7 +499,7 @@ def press() -> None:
 
 
 def press_until(done: Event) -> None:
-    """Press as often as it takes: a signal just before a lock is waited for doesn't end the wait."""
+    """Press as often as it takes: just before a lock is waited for, it doesn't end the wait."""
     while not done.wait(0.01):
         press()
 
