@@ -15,6 +15,7 @@ class Limits:
     max_visible_turns: int = 100
     max_claims: int = 25
     max_lease: timedelta = timedelta(hours=24)
+    max_timers: int = 256
 
     @cached_property
     def recorded(self) -> str:

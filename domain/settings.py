@@ -15,6 +15,7 @@ class Settings(BaseModel):
 
     Attributes:
         max_visible_turns: Pending and failed queued turns of one thread.
+        max_timers: Live timers of one thread.
         max_payload_bytes: A submission, as compact UTF-8 JSON.
         max_result_bytes: A failure or a result, likewise.
         max_lease: The longest lease; an end further ahead than this counts as over.
@@ -27,6 +28,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_visible_turns: int = Field(default=100, ge=1)
+    max_timers: int = Field(default=256, ge=1)
     max_payload_bytes: int = Field(default=MEBIBYTE, ge=2)
     max_result_bytes: int = Field(default=16 * MEBIBYTE, ge=2)
     max_lease: timedelta = Field(default=timedelta(hours=24), ge=timedelta(seconds=1))
@@ -36,4 +38,4 @@ class Settings(BaseModel):
 
     def limits(self) -> Limits:
         """The part that a decision depends on."""
-        return Limits(self.max_visible_turns, self.max_claims, self.max_lease)
+        return Limits(self.max_visible_turns, self.max_claims, self.max_lease, self.max_timers)

@@ -13,12 +13,14 @@ from eventsourcing.persistence import (
 )
 from eventsourcing.utils import Environment
 
-from turnledger.domain import evidence, thread, thread_queue
+from turnledger.domain import evidence, inbox, thread, thread_queue, timer
 from turnledger.domain.event import Envelope, EventRegistry
 from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.recorder import LedgerRecorder
 
-REGISTRY = EventRegistry((*thread_queue.EVENTS, *thread.EVENTS, *evidence.EVENTS))
+REGISTRY = EventRegistry(
+    (*thread_queue.EVENTS, *thread.EVENTS, *evidence.EVENTS, *inbox.EVENTS, *timer.EVENTS)
+)
 
 
 class LedgerFactory(InfrastructureFactory[TrackingRecorder]):

@@ -42,7 +42,7 @@ WITH event AS (
 )
 INSERT INTO positions (position, event_id) SELECT %s, id FROM event
 """
-_ANALYZE = "ANALYZE stored_events, positions, streams, queued_turns, dispatches, receipts"
+_ANALYZE = ", ".join(["ANALYZE stored_events", "positions", "streams", *(t.name for t in TABLES)])
 
 
 def _insert(table: Table) -> Statement:

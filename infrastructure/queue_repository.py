@@ -6,17 +6,16 @@ of the same transaction.
 
 import sqlite3
 from collections.abc import Sequence
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 from pydantic_core import from_json, to_json
 from sqlalchemy import bindparam, select
 
-from turnledger.domain import thread, thread_queue
+from turnledger.domain import thread_queue
 from turnledger.domain.duration import to_microseconds
 from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Event
 from turnledger.domain.limits import Context
-from turnledger.domain.payload import encode
 from turnledger.domain.thread_queue import STATE_FORM, State, Turn
 from turnledger.domain.thread_queue.commands import QueueCommand
 from turnledger.domain.value import value
@@ -41,11 +40,11 @@ from turnledger.infrastructure.rows import (
 )
 from turnledger.infrastructure.schema import streams
 from turnledger.infrastructure.statement import EVERYTHING, Cursor, Row, run, statement
+from turnledger.infrastructure.thread_life import enter, known_life
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 _QUEUE_PREFIX = thread_queue.stream_id("")
 _NO_TURNS: dict[str, Turn] = {}
-_EMPTY = encode(State().scalars())
 
 UPDATE_LIFE = statement(
     streams.update()
@@ -203,7 +202,7 @@ def set_life(unit: UnitOfWork, thread_id: str, life: thread_queue.Lifecycle, *, 
     """
     stream_id = _QUEUE_PREFIX + thread_id
     if new:
-        unit.add_head(HeadChange(Head(stream_id), 0, STATE_FORM, _EMPTY, lifecycle=life))
+        enter(unit, thread_id, life)
         return
     row = unit.run(HEAD_AND_FIRST, {"stream_id": stream_id, "thread_id": thread_id}).fetchone()
     head = unit.as_head(stream_id, row)
@@ -251,20 +250,10 @@ def _state(
         state = State.from_scalars(known, head.epoch, turns, used)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         state = _from_events(unit, head.stream_id).but(turns=turns, dispatch_ids=used)
-    life = row[HEAD_WIDTH]
-    if life == "active":
+    if row[HEAD_WIDTH] == "active":
         return state
-    if life not in get_args(thread_queue.Lifecycle):
-        life = life_from_events(unit, head.stream_id.removeprefix(_QUEUE_PREFIX))
-    return state.but(lifecycle=life)
-
-
-def life_from_events(unit: UnitOfWork, thread_id: str) -> thread_queue.Lifecycle:
-    """A thread's lifecycle, where a head row is of no use."""
-    state = thread.State()
-    for event in unit.events(thread.stream_id(thread_id)):
-        state = thread.evolve(state, event)
-    return state.lifecycle
+    thread_id = head.stream_id.removeprefix(_QUEUE_PREFIX)
+    return state.but(lifecycle=known_life(unit, thread_id, row[HEAD_WIDTH]))
 
 
 def _from_events(unit: UnitOfWork, stream_id: str) -> State:

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, literal_column, or_, select
 
+from turnledger.domain.claim import Evidence
 from turnledger.domain.duration import from_microseconds
 from turnledger.domain.payload import decode
 from turnledger.domain.thread_queue.events import ThreadQueue
 from turnledger.domain.thread_queue.state import Turn, TurnState
-from turnledger.domain.thread_queue.values import Evidence, QueuedTurn
+from turnledger.domain.thread_queue.values import QueuedTurn
 from turnledger.infrastructure.schema import events, streams
 from turnledger.projections.dispatches import dispatches
 from turnledger.projections.queued_turns import LIVE, live, queued_turns
@@ -142,7 +143,7 @@ def as_queued_turn(row: TurnRow) -> QueuedTurn:
         times = [_time(stored_time) for stored_time in stored_times]
         submission = submission_in(row.data, row.queued_turn_id)
         failure = None if row.failure is None else decode(row.failure)
-        evidence = tuple(map(_as_evidence, decode(row.evidence)))
+        evidence = tuple(map(as_evidence, decode(row.evidence)))
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         unreadable = f"damaged: {error}"
     return QueuedTurn(
@@ -221,6 +222,7 @@ def _time(stored: int | None) -> datetime | None:
     return None if stored is None else from_microseconds(stored)
 
 
-def _as_evidence(item: dict[str, Any]) -> Evidence:
+def as_evidence(item: dict[str, Any]) -> Evidence:
+    """A stored piece of evidence as the value that callers see."""
     fields: dict[str, Any] = {**item, "recorded_at": from_microseconds(item["recorded_at"])}
     return Evidence(**fields)

@@ -11,18 +11,24 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.schema import CreateTable
 
-from turnledger.domain import evidence, thread, thread_queue
+from turnledger.domain import evidence, inbox, thread, thread_queue, timer
 from turnledger.domain.event import Envelope, Unknown
 from turnledger.domain.payload import encode
 from turnledger.domain.thread_queue import ThreadQueue
 from turnledger.infrastructure import queue_repository as repository
+from turnledger.infrastructure.inbox_replay import InboxReplay
 from turnledger.infrastructure.rows import NOTHING_READY, Head
 from turnledger.infrastructure.statement import DIALECTS, SQLITE, Row
+from turnledger.infrastructure.timer_replay import TimerReplay
+from turnledger.projections.due_timers import due_timers
 from turnledger.projections.plan import TABLES, plan_for, receipt_in, target
+from turnledger.projections.receipts import receipts
 
 _KNOWN = "SELECT 1 FROM queued_turns WHERE thread_id = ? AND queued_turn_id = ?"
 
 _QUEUE_PREFIX = thread_queue.stream_id("")
+_TIMER_PREFIX = timer.stream_id("")
+_RECEIPT_STREAM = list(receipts.columns).index(receipts.c.stream_id)
 
 
 class Broken(NamedTuple):
@@ -47,6 +53,8 @@ class Replay:
         for table in TABLES:
             self._database.execute(str(CreateTable(table).compile(dialect=DIALECTS[SQLITE])))
         self._plan = plan_for(DIALECTS[SQLITE])
+        self._inboxes = InboxReplay(self._database)
+        self._timers = TimerReplay(self._database)
         self._queues: dict[str, thread_queue.State] = {}
         self._in_flight_at: dict[str, int] = defaultdict(int)
         self._appended: dict[str, int] = {}
@@ -61,6 +69,7 @@ class Replay:
         stream_id, version, event, recorded_at, _ = envelope
         if isinstance(event, Unknown):
             self.unread.setdefault(stream_id, event.reason)
+            self._timers.unread(stream_id, event)
             return
         if stream_id in self.unread:
             return
@@ -81,12 +90,31 @@ class Replay:
         yield from self._database.execute(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
 
     def unread_threads(self) -> set[str]:
-        """The threads of the streams that can't be replayed."""
-        return {target(stream_id) for stream_id in self.unread}
+        """The threads of the streams that can't be replayed; timers are things of their own."""
+        return {target(one) for one in self.unread if not one.startswith(_TIMER_PREFIX)}
+
+    def unread_timers(self) -> set[str]:
+        """The timers that can't be replayed."""
+        return {target(one) for one in self.unread if one.startswith(_TIMER_PREFIX)}
+
+    def is_unread_stream(self, stream_id: str) -> bool:
+        """Whether what a stream's head row ought to be isn't known."""
+        if stream_id.startswith(_TIMER_PREFIX):
+            return stream_id in self.unread
+        return target(stream_id) in self.unread_threads()
+
+    def is_unread(self, table: str, row: Row) -> bool:
+        """Whether what a read model's row ought to be isn't known."""
+        if table == due_timers.name:
+            return timer.stream_id(str(row[0])) in self.unread or row[1] in self.unread_threads()
+        if table == receipts.name and row[_RECEIPT_STREAM] in self.unread:
+            return True
+        return str(row[0]).removeprefix("thread:") in self.unread_threads()
 
     def rows_of_heads(self) -> Iterator[Row]:
         """What the head rows ought to be, by their streams."""
-        queues = {thread_queue.stream_id(target(stream_id)) for stream_id in self._lives}
+        threads = (*map(target, (*self._lives, *self._inboxes.states)), *self._timers.threads)
+        queues = {thread_queue.stream_id(thread_id) for thread_id in threads}
         for stream_id in sorted(queues | set(self.heads)):
             yield self._row_of_head(stream_id)
 
@@ -97,7 +125,7 @@ class Replay:
         state = self._queues.get(stream_id, thread_queue.State())
         empty = Head(stream_id, 0, 0, thread_queue.STATE_FORM, encode(state.scalars()))
         head = self.heads.get(stream_id, empty)
-        life = self._lives.get(thread.stream_id(target(stream_id)), thread.State()).lifecycle
+        life = self._life(stream_id)
         state = state.but(lifecycle=life)
         queue = repository.queue_columns(state, state, self._in_flight_at[stream_id], 0)
         return (*head[:6], life, *queue, head.hash)
@@ -124,9 +152,16 @@ class Replay:
             case thread.CATEGORY:
                 life = self._lives.get(stream_id, thread.State())
                 _must(life.lifecycle != "deleted", "a deleted thread is deleted for ever")
+                begun = life.is_used and isinstance(event, thread.Thread.Forked)
+                _must(not begun, "a thread is forked before anything else")
                 self._lives[stream_id] = life = thread.evolve(life, event)
-                text = encode({"lifecycle": life.lifecycle})
-                return Head(stream_id, 0, 0, thread.STATE_FORM, text)
+                return Head(stream_id, 0, 0, thread.STATE_FORM, encode(life.stored()))
+            case inbox.CATEGORY:
+                return self._inboxes.folded(stream_id, event, self._life(stream_id))
+            case timer.CATEGORY:
+                thread_id = self._timers.thread_of(stream_id, event)
+                lifecycle = self._life(thread.stream_id(thread_id))
+                return self._timers.folded(stream_id, event, lifecycle)
             case evidence.CATEGORY:
                 self._keep(stream_id, event)
                 return Head(stream_id, 0, 0, evidence.STATE_FORM)
@@ -134,8 +169,12 @@ class Replay:
                 msg = f"no aggregate has streams of the category {category!r}"
                 raise ValueError(msg)
 
+    def _life(self, stream_id: str) -> thread.Lifecycle:
+        """The life of the thread that a stream is about, so far."""
+        return self._lives.get(thread.stream_id(target(stream_id)), thread.State()).lifecycle
+
     def _queue(self, stream_id: str, event: Any, recorded_at: int) -> thread_queue.State:
-        life = self._lives.get(thread.stream_id(target(stream_id)), thread.State()).lifecycle
+        life = self._life(stream_id)
         before = self._queues.get(stream_id, thread_queue.State()).but(lifecycle=life)
         _must_not(thread_queue.broken_rule(before, event))
         if isinstance(event, ThreadQueue.Appended):
@@ -149,11 +188,14 @@ class Replay:
         self._queues[stream_id] = state
         return state
 
-    def _keep(self, stream_id: str, event: Any) -> None:
-        queue = self._queues.get(stream_id.partition(":")[2], thread_queue.State())
-        piece = (stream_id, event.queued_turn_id, event.owner, event.epoch, event.kind)
+    def _keep(self, stream_id: str, event: evidence.Piece) -> None:
+        about = stream_id.partition(":")[2]
+        state = self._queues.get(about) or self._inboxes.states.get(about)
+        given = 0 if state is None else state.epoch
+        target_id: str = getattr(event, "queued_turn_id", "") or getattr(event, "message_id", "")
+        piece = (stream_id, target_id, event.owner, event.epoch, event.kind)
         _must(piece not in self._evidence, "the same evidence is kept once")
-        _must(0 < event.epoch <= queue.epoch, "evidence is of an epoch that was given out")
+        _must(0 < event.epoch <= given, "evidence is of an epoch that was given out")
         self._evidence.add(piece)
 
     def _check(self, position: int, stream_id: str) -> None:

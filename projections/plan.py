@@ -11,11 +11,22 @@ from sqlalchemy.engine import Dialect
 from turnledger.domain.duration import to_microseconds
 from turnledger.domain.event import Metadata, Receipt
 from turnledger.domain.payload import encode
-from turnledger.projections import dispatches, queued_turns, receipts
+from turnledger.projections import dispatches, due_timers, inbox_messages, queued_turns, receipts
 from turnledger.projections.schema import Parameters, Reactions
 
-READ_MODELS: tuple[Reactions, ...] = (queued_turns.ON, dispatches.ON)
-TABLES = (queued_turns.queued_turns, dispatches.dispatches, receipts.receipts)
+READ_MODELS: tuple[Reactions, ...] = (
+    queued_turns.ON,
+    dispatches.ON,
+    inbox_messages.ON,
+    due_timers.ON,
+)
+TABLES = (
+    queued_turns.queued_turns,
+    dispatches.dispatches,
+    inbox_messages.inbox_messages,
+    due_timers.due_timers,
+    receipts.receipts,
+)
 
 Arguments = tuple[Any, ...]
 Execute = Callable[[str, Arguments], object]
@@ -72,7 +83,8 @@ class Plan:
         if steps is None:
             return
         given = parameters(event)
-        given["thread_id"] = target(stream_id)
+        given["target"] = about = target(stream_id)
+        given.setdefault("thread_id", about)
         given["version"] = version
         given["recorded_at"] = recorded_at
         for sql, arguments, rows in steps:
@@ -97,7 +109,7 @@ def plan_for(dialect: Dialect) -> Plan:
 
 
 def target(stream_id: str) -> str:
-    """The thread that a stream is about: what stands behind the category, or categories."""
+    """The thread, or the timer, that a stream is about: what stands behind its categories."""
     category, _, rest = stream_id.partition(":")
     return rest.partition(":")[2] if category == "evidence" else rest
 

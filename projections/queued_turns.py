@@ -18,7 +18,6 @@ from sqlalchemy import (
     Text,
     bindparam,
     case,
-    func,
     insert,
     null,
     update,
@@ -26,8 +25,8 @@ from sqlalchemy import (
 from sqlalchemy import literal_column as sql
 
 from turnledger.domain.evidence import Evidence
-from turnledger.domain.payload import encode
 from turnledger.domain.thread_queue.events import ThreadQueue
+from turnledger.projections.evidence import NONE, keeping
 from turnledger.projections.schema import (
     Parameters,
     Reactions,
@@ -112,7 +111,7 @@ def _appended() -> Step:
         "appended_version": bindparam("version"),
         "state": sql("'pending'"),
         "dispatch_id": null(),
-        "evidence": sql("'[]'"),
+        "evidence": NONE,
         "attempts": sql("0"),
         "claims": sql("0"),
         **_KNOWN,
@@ -145,24 +144,6 @@ def _resolved() -> tuple[Step, ...]:
     return _this(**_AGAIN)._replace(rows=only("retry")), done._replace(rows=only("acked"))
 
 
-def _kept() -> Step:
-    """Add to the JSON array as text, since its bytes must be the same on every store."""
-    kept, item = _q.evidence, bindparam("item", type_=Text())
-    one: Any = sql("1")
-    rest = func.substr(kept, one, func.length(kept) - one)
-    longer: Any = case(
-        (kept == sql("'[]'"), sql("'['").concat(item).concat(sql("']'"))),
-        else_=rest.concat(sql("','")).concat(item).concat(sql("']'")),
-    )
-    this = (_q.thread_id == _THREAD, _q.queued_turn_id == _ID)
-    return Step(update(queued_turns).where(*this).values(evidence=longer), _evidence_item)
-
-
-def _evidence_item(event: Evidence.Kept, given: Parameters) -> list[Parameters]:
-    item = event.model_dump(include={"owner", "epoch", "kind", "value", "altered"})
-    return [{**given, "item": encode({**item, "recorded_at": given["recorded_at"]})}]
-
-
 _FAILED = _this(
     state=sql("'failed'"),
     claims=sql("0"),
@@ -181,5 +162,5 @@ ON: Reactions = {
     ThreadQueue.Failed: (_FAILED,),
     ThreadQueue.Retried: (_this(**_AGAIN),),
     ThreadQueue.Resolved: _resolved(),
-    Evidence.Kept: (_kept(),),
+    Evidence.Kept: (keeping(queued_turns, _q.thread_id == _THREAD, _q.queued_turn_id == _ID),),
 }

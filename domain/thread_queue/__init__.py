@@ -21,7 +21,7 @@ from turnledger.domain.thread_queue.state import (
     fold,
     pruned,
 )
-from turnledger.domain.thread_queue.values import Claim, Evidence, QueuedTurn, made
+from turnledger.domain.thread_queue.values import Claim, QueuedTurn
 from turnledger.domain.thread_queue.waiting import clear
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "STATE_FORM",
     "Claim",
     "Decision",
-    "Evidence",
     "Lifecycle",
     "QueuedTurn",
     "State",
@@ -41,7 +40,6 @@ __all__ = [
     "decide",
     "evolve",
     "fold",
-    "made",
     "pruned",
     "stream_id",
     "why_blocked",

@@ -1,19 +1,12 @@
 """What a queue answers to workers: claims, their leases, their dispatches."""
 
+from turnledger.domain.claim import current, live
 from turnledger.domain.event import Event
 from turnledger.domain.limits import Context
+from turnledger.domain.thread import must_exist, must_take_work
 from turnledger.domain.thread_queue import commands as c
 from turnledger.domain.thread_queue.events import ThreadQueue
-from turnledger.domain.thread_queue.guards import (
-    NOTHING,
-    Decision,
-    current,
-    live,
-    must_exist,
-    must_take_work,
-    refuse,
-    why_blocked,
-)
+from turnledger.domain.thread_queue.guards import NOTHING, Decision, refuse, why_blocked
 from turnledger.domain.thread_queue.state import InFlight, State
 
 
@@ -35,7 +28,7 @@ def claim_head(state: State, command: c.ClaimHead, context: Context) -> Decision
 
 def renew(state: State, command: c.Renew, context: Context) -> Decision:
     """A live claim only."""
-    flying = live(state, command, context)
+    flying = live(state.in_flight, command, context)
     turn_id, expires_at = flying.queued_turn_id, context.now + command.lease
     renewed = ThreadQueue.Renewed(queued_turn_id=turn_id, epoch=flying.epoch, expires_at=expires_at)
     return [renewed]
@@ -43,7 +36,7 @@ def renew(state: State, command: c.Renew, context: Context) -> Decision:
 
 def release(state: State, command: c.Release, context: Context) -> Decision:
     """A live claim only, before its dispatch."""
-    flying = live(state, command, context)
+    flying = live(state.in_flight, command, context)
     if flying.dispatch_id is not None:
         refuse(command, f"dispatch {flying.dispatch_id} has started; ack or fail it")
     turn_id = flying.queued_turn_id
@@ -53,10 +46,10 @@ def release(state: State, command: c.Release, context: Context) -> Decision:
 
 def start_dispatch(state: State, command: c.StartDispatch, context: Context) -> Decision:
     """A live claim only; the same again is nothing."""
-    flying = live(state, command, context)
+    flying = live(state.in_flight, command, context)
     if flying.dispatch_id == command.dispatch_id:
         return NOTHING
-    must_take_work(state, command)
+    must_take_work(state.lifecycle, command.thread_id)
     if flying.dispatch_id is not None:
         refuse(command, f"dispatch {flying.dispatch_id} has started already")
     if command.dispatch_id in state.dispatch_ids:
@@ -73,7 +66,7 @@ def start_dispatch(state: State, command: c.StartDispatch, context: Context) -> 
 
 def ack(state: State, command: c.Ack, _context: Context) -> Decision:
     """A current claim is enough."""
-    flying = current(state, command)
+    flying = current(state.in_flight, command)
     if flying.dispatch_id is None:
         refuse(command, "no dispatch has started; start_dispatch comes first")
     return [acked(flying, flying.dispatch_id)]
@@ -81,7 +74,7 @@ def ack(state: State, command: c.Ack, _context: Context) -> Decision:
 
 def ack_dispatch(state: State, command: c.AckDispatch, _context: Context) -> Decision:
     """Nothing, unless that very dispatch is in flight."""
-    must_exist(state, command)
+    must_exist(state.lifecycle, command.thread_id)
     flying = state.in_flight
     if flying is None or flying.dispatch_id != command.dispatch_id:
         return NOTHING

@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from typing import NoReturn
 
+from turnledger.domain.claim import is_stale
 from turnledger.domain.errors import (
-    ClaimLost,
     InvalidTransition,
     QueuedTurnNotFound,
     QueueFull,
-    ThreadArchived,
-    ThreadDeleted,
 )
 from turnledger.domain.event import Event
 from turnledger.domain.limits import Context
 from turnledger.domain.thread_queue import commands as c
-from turnledger.domain.thread_queue.state import InFlight, State, Turn
+from turnledger.domain.thread_queue.state import State, Turn
 
 Decision = Sequence[Event]
 NOTHING: Decision = ()
@@ -38,24 +36,6 @@ def why_blocked(state: State, context: Context) -> str | None:
     return None
 
 
-def current(state: State, command: c.ClaimCommand) -> InFlight:
-    """What is in flight, if the command's claim is the current one."""
-    flying = state.in_flight
-    if flying is None:
-        lose(command, "nothing is in flight (it was given back, settled or cleared)")
-    if flying.epoch != command.epoch or flying.owner != command.owner:
-        lose(command, f"{flying.owner} holds it now, at epoch {flying.epoch}")
-    return flying
-
-
-def live(state: State, command: c.ClaimCommand, context: Context) -> InFlight:
-    """What is in flight, if the command's claim is current and its lease isn't over."""
-    flying = current(state, command)
-    if context.lease_is_over(flying.expires_at):
-        lose(command, f"its lease ended at {flying.expires_at.isoformat()}")
-    return flying
-
-
 def failed_turn(state: State, command: c.Retry | c.Resolve) -> Turn:
     """The failed turn that the command names."""
     turn = state.turns.get(command.queued_turn_id)
@@ -64,19 +44,6 @@ def failed_turn(state: State, command: c.Retry | c.Resolve) -> Turn:
     if turn.state != "failed":
         refuse(command, f"queued turn {turn.queued_turn_id} is {turn.state}, not failed")
     return turn
-
-
-def must_exist(state: State, command: c.QueueCommand) -> None:
-    """Refuse a deleted thread."""
-    if state.lifecycle == "deleted":
-        raise ThreadDeleted(command.thread_id)
-
-
-def must_take_work(state: State, command: c.QueueCommand) -> None:
-    """Refuse a thread that is archived or deleted."""
-    must_exist(state, command)
-    if state.lifecycle == "archived":
-        raise ThreadArchived(command.thread_id)
 
 
 def must_have_room(state: State, command: c.QueueCommand, count: int, context: Context) -> None:
@@ -91,11 +58,6 @@ def is_gone(turn: Turn) -> bool:
     return turn.state in ("acked", "deleted")
 
 
-def is_stale(flying: InFlight | None, context: Context) -> bool:
-    """Whether a claim is over."""
-    return flying is not None and context.lease_is_over(flying.expires_at)
-
-
 def is_early(head: Turn, context: Context) -> bool:
     """Whether a turn mustn't be claimed yet."""
     return head.not_before is not None and context.now < head.not_before
@@ -104,8 +66,3 @@ def is_early(head: Turn, context: Context) -> bool:
 def refuse(command: c.QueueCommand, reason: str) -> NoReturn:
     """Say that the state doesn't allow it."""
     raise InvalidTransition(command.thread_id, command.NAME, reason)
-
-
-def lose(command: c.ClaimCommand, reason: str) -> NoReturn:
-    """Say that the claim is lost."""
-    raise ClaimLost(command.thread_id, command.owner, command.epoch, reason)

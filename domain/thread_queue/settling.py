@@ -1,25 +1,18 @@
 """What a queue answers to what went wrong: failures, recoveries, decisions on them."""
 
+from turnledger.domain.claim import current, is_stale
 from turnledger.domain.limits import Context
+from turnledger.domain.thread import must_exist, must_take_work
 from turnledger.domain.thread_queue import commands as c
 from turnledger.domain.thread_queue.claiming import given_back
 from turnledger.domain.thread_queue.events import ThreadQueue
-from turnledger.domain.thread_queue.guards import (
-    NOTHING,
-    Decision,
-    current,
-    failed_turn,
-    is_stale,
-    must_exist,
-    must_take_work,
-    refuse,
-)
+from turnledger.domain.thread_queue.guards import NOTHING, Decision, failed_turn, refuse
 from turnledger.domain.thread_queue.state import State
 
 
 def fail(state: State, command: c.Fail, _context: Context) -> Decision:
     """A current claim is enough."""
-    flying = current(state, command)
+    flying = current(state.in_flight, command)
     return [
         ThreadQueue.Failed(
             queued_turn_id=flying.queued_turn_id,
@@ -34,7 +27,7 @@ def fail(state: State, command: c.Fail, _context: Context) -> Decision:
 
 def retry(state: State, command: c.Retry, _context: Context) -> Decision:
     """A failed turn whose outcome is known."""
-    must_take_work(state, command)
+    must_take_work(state.lifecycle, command.thread_id)
     turn = failed_turn(state, command)
     if turn.outcome_unknown:
         refuse(command, f"the outcome of {turn.queued_turn_id} is unknown; resolve it")
@@ -43,7 +36,7 @@ def retry(state: State, command: c.Retry, _context: Context) -> Decision:
 
 def resolve(state: State, command: c.Resolve, _context: Context) -> Decision:
     """A failed turn whose outcome is unknown."""
-    must_exist(state, command)
+    must_exist(state.lifecycle, command.thread_id)
     turn = failed_turn(state, command)
     if not turn.outcome_unknown:
         refuse(command, f"the outcome of {turn.queued_turn_id} is known; retry or delete it")
@@ -60,7 +53,7 @@ def resolve(state: State, command: c.Resolve, _context: Context) -> Decision:
 
 def recover(state: State, command: c.Recover, context: Context) -> Decision:
     """Only a claim that is over, or a former owner's."""
-    must_exist(state, command)
+    must_exist(state.lifecycle, command.thread_id)
     flying = state.in_flight
     if flying is None:
         return NOTHING
@@ -84,7 +77,7 @@ def recover(state: State, command: c.Recover, context: Context) -> Decision:
 
 def fail_in_flight(state: State, command: c.FailInFlight, _context: Context) -> Decision:
     """Live or not."""
-    must_exist(state, command)
+    must_exist(state.lifecycle, command.thread_id)
     flying = state.in_flight
     if flying is None:
         return NOTHING

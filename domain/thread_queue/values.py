@@ -2,30 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
+from turnledger.domain.claim import Evidence
 from turnledger.domain.thread_queue.state import TurnState
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """What an owner knew whose claim was lost.
-
-    Attributes:
-        owner: Who reported.
-        epoch: The claim under which it worked.
-        kind: What it wanted to do: ack, ack_dispatch or fail.
-        value: What it reported.
-        recorded_at: When.
-        altered: Whether the value had to be changed to be storable.
-    """
-
-    owner: str
-    epoch: int
-    kind: str
-    value: Any
-    recorded_at: datetime
-    altered: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,16 +67,3 @@ class Claim:
     expires_at: datetime | None = None
     submission: dict[str, Any] | None = None
     attempts: int = 0
-
-
-Value = TypeVar("Value")
-
-
-def made(kind: type[Value], **fields: Any) -> Value:
-    """A value with these fields, the others at their defaults.
-
-    A frozen dataclass's own constructor sets field by field, which takes 8 µs for a queued turn.
-    """
-    value = object.__new__(kind)
-    value.__dict__.update(fields)
-    return value

@@ -4,23 +4,16 @@ from collections import Counter
 
 from turnledger.domain.errors import QueuedTurnNotFound, ReorderMismatch
 from turnledger.domain.limits import Context
+from turnledger.domain.thread import must_exist, must_take_work
 from turnledger.domain.thread_queue import commands as c
 from turnledger.domain.thread_queue.events import ThreadQueue
-from turnledger.domain.thread_queue.guards import (
-    NOTHING,
-    Decision,
-    is_gone,
-    must_exist,
-    must_have_room,
-    must_take_work,
-    refuse,
-)
+from turnledger.domain.thread_queue.guards import NOTHING, Decision, is_gone, must_have_room, refuse
 from turnledger.domain.thread_queue.state import State
 
 
 def append(state: State, command: c.Append, context: Context) -> Decision:
     """Behind everything that is there."""
-    must_take_work(state, command)
+    must_take_work(state.lifecycle, command.thread_id)
     must_have_room(state, command, 1, context)
     return [
         ThreadQueue.Appended(
@@ -35,7 +28,7 @@ def append(state: State, command: c.Append, context: Context) -> Decision:
 
 def append_many(state: State, command: c.AppendMany, context: Context) -> Decision:
     """All of them, in order."""
-    must_take_work(state, command)
+    must_take_work(state.lifecycle, command.thread_id)
     must_have_room(state, command, len(command.submissions), context)
     new = zip(command.queued_turn_ids, command.submissions, strict=True)
     return [
@@ -51,7 +44,7 @@ def append_many(state: State, command: c.AppendMany, context: Context) -> Decisi
 
 def edit(state: State, command: c.Edit, _context: Context) -> Decision:
     """Keeps id and place."""
-    must_take_work(state, command)
+    must_take_work(state.lifecycle, command.thread_id)
     turn = state.turns.get(command.queued_turn_id)
     if turn is not None and not turn.is_visible and not is_gone(turn):
         refuse(command, f"queued turn {turn.queued_turn_id} is in flight")
@@ -63,7 +56,7 @@ def edit(state: State, command: c.Edit, _context: Context) -> Decision:
 
 def delete(state: State, command: c.Delete, _context: Context) -> Decision:
     """Nothing, if it isn't visible."""
-    must_exist(state, command)
+    must_exist(state.lifecycle, command.thread_id)
     turn = state.turns.get(command.queued_turn_id)
     if turn is None or not turn.is_visible:
         return NOTHING
@@ -72,7 +65,7 @@ def delete(state: State, command: c.Delete, _context: Context) -> Decision:
 
 def clear_queue(state: State, command: c.Clear, _context: Context) -> Decision:
     """Everything visible, and what is in flight."""
-    must_exist(state, command)
+    must_exist(state.lifecycle, command.thread_id)
     return clear(state)
 
 
@@ -88,7 +81,7 @@ def clear(state: State) -> Decision:
 
 def reorder(state: State, command: c.Reorder, _context: Context) -> Decision:
     """An exact permutation of what is visible."""
-    must_take_work(state, command)
+    must_take_work(state.lifecycle, command.thread_id)
     ids = command.queued_turn_ids
     visible = tuple(turn.queued_turn_id for turn in state.visible_turns())
     given, there = Counter(ids), set(visible)
@@ -104,7 +97,7 @@ def reorder(state: State, command: c.Reorder, _context: Context) -> Decision:
 
 def pause(state: State, command: c.Pause, _context: Context) -> Decision:
     """Nothing, if it is paused."""
-    must_exist(state, command)
+    must_exist(state.lifecycle, command.thread_id)
     if state.paused is not None:
         return NOTHING
     return [ThreadQueue.Paused(reason=command.reason, altered=command.altered)]
@@ -112,5 +105,5 @@ def pause(state: State, command: c.Pause, _context: Context) -> Decision:
 
 def resume(state: State, command: c.Resume, _context: Context) -> Decision:
     """Nothing, if it isn't paused."""
-    must_exist(state, command)
+    must_exist(state.lifecycle, command.thread_id)
     return NOTHING if state.paused is None else [ThreadQueue.Resumed()]

@@ -3,6 +3,7 @@
 from turnledger.asynchronous import AsyncLedger, open_async
 from turnledger.copying import Copied, copy
 from turnledger.doctor import Check
+from turnledger.domain.claim import Evidence
 from turnledger.domain.errors import (
     ClaimLost,
     IdempotencyConflict,
@@ -12,6 +13,7 @@ from turnledger.domain.errors import (
     InvalidPayload,
     InvalidTime,
     InvalidTransition,
+    InvalidTrigger,
     LedgerError,
     OtherGeneration,
     PayloadTooLarge,
@@ -28,10 +30,21 @@ from turnledger.domain.errors import (
     StoreUnavailable,
     ThreadArchived,
     ThreadDeleted,
+    TimerLimitReached,
+    TimerNotFound,
     Unreadable,
 )
+from turnledger.domain.inbox import (
+    InboxMessage,
+    InboxRecovery,
+    MessageClaim,
+    NotReady,
+    Rejected,
+)
 from turnledger.domain.settings import Settings
-from turnledger.domain.thread_queue import Claim, Evidence, QueuedTurn
+from turnledger.domain.thread_queue import Claim, QueuedTurn
+from turnledger.domain.timer import Firing, ScheduledTimer, TimerRun
+from turnledger.domain.trigger import Cron, Delay, Schedule
 from turnledger.ledger import (
     Ledger,
     new_generation,
@@ -40,7 +53,8 @@ from turnledger.ledger import (
 )
 from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
-from turnledger.threads import ThreadDeletion, ThreadSummary
+from turnledger.thread_values import ThreadDeletion, ThreadSummary
+from turnledger.timers import Scheduler
 from turnledger.verify import Finding, Verification
 from turnledger.why import Why
 
@@ -50,19 +64,27 @@ __all__ = [
     "Claim",
     "ClaimLost",
     "Copied",
+    "Cron",
     "Cursor",
+    "Delay",
     "Evidence",
     "Finding",
+    "Firing",
     "IdempotencyConflict",
+    "InboxMessage",
+    "InboxRecovery",
     "InvalidDuration",
     "InvalidIdentifier",
     "InvalidInput",
     "InvalidPayload",
     "InvalidTime",
     "InvalidTransition",
+    "InvalidTrigger",
     "Ledger",
     "LedgerError",
+    "MessageClaim",
     "Migration",
+    "NotReady",
     "OtherGeneration",
     "PayloadTooLarge",
     "QueueFull",
@@ -70,7 +92,11 @@ __all__ = [
     "QueuedTurnNotFound",
     "RecordedEvent",
     "Refusal",
+    "Rejected",
     "ReorderMismatch",
+    "Schedule",
+    "ScheduledTimer",
+    "Scheduler",
     "Settings",
     "StoreDamaged",
     "StoreError",
@@ -83,6 +109,9 @@ __all__ = [
     "ThreadDeleted",
     "ThreadDeletion",
     "ThreadSummary",
+    "TimerLimitReached",
+    "TimerNotFound",
+    "TimerRun",
     "Unreadable",
     "Verification",
     "Why",

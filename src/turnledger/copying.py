@@ -8,7 +8,7 @@ from typing import Literal, NoReturn
 
 from sqlalchemy import Table, bindparam, func, select
 
-from turnledger.domain import thread_queue
+from turnledger.domain import thread_queue, timer
 from turnledger.domain.errors import InvalidPayload, StoreDamaged, StoreError, StoreUnavailable
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import ledger_row
@@ -22,7 +22,8 @@ from turnledger.infrastructure.replay import Replay
 from turnledger.infrastructure.schema import TABLES, events, streams, tracking
 from turnledger.infrastructure.statement import SQLITE, Row, run, statement
 from turnledger.infrastructure.store import Store
-from turnledger.projections.plan import target as thread_of
+from turnledger.projections.due_timers import due_timers
+from turnledger.projections.receipts import receipts
 from turnledger.verify import Verification, verify
 
 _PAGE = 1_000
@@ -42,6 +43,7 @@ _LAST_HASHES = statement(
     )
 )
 _TRACKED = statement(select(tracking))
+_THREAD_COLUMN = {receipts.name: "scope"}  # where it has another name
 
 Step = Literal["copied", "verified"]
 Progress = Callable[[Step, int, int], None]
@@ -208,7 +210,8 @@ class _Copying:
             unread = list(self._as_they_are(cursor, threads))
 
         def heads() -> Iterator[Row]:
-            return (row for row in self.replay.rows_of_heads() if thread_of(row[0]) not in threads)
+            known = self.replay.rows_of_heads()
+            return (row for row in known if not self.replay.is_unread_stream(row[0]))
 
         self.target.finish(heads, unread, tracked, check)
         return results[-1] if results else self._verified()
@@ -223,12 +226,16 @@ class _Copying:
 
         for thread_id in sorted(threads):
             for table in TABLES:
-                column = next(iter(table.columns)).name
+                column = _THREAD_COLUMN.get(table.name, "thread_id")
                 names = {thread_id, f"thread:{thread_id}"} if column == "scope" else {thread_id}
                 yield from (found(table, column, name) for name in sorted(names))
         queues = {thread_queue.stream_id(thread_id) for thread_id in threads}
-        for stream_id in sorted(queues | {s for s in self.chain.last if thread_of(s) in threads}):
+        unread = {name for name in self.chain.last if self.replay.is_unread_stream(name)}
+        for stream_id in sorted(queues | unread):
             yield found(streams, "stream_id", stream_id)
+        for timer_id in sorted(self.replay.unread_timers()):
+            yield found(due_timers, "timer_id", timer_id)
+            yield found(receipts, "stream_id", timer.stream_id(timer_id))
 
     def _verified(self) -> Verification:
         found = verify(self.target.store, lambda count: self._tell("verified", count))

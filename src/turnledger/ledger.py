@@ -14,6 +14,7 @@ from turnledger.backup import restore as restore_file
 from turnledger.doctor import Check, doctor
 from turnledger.domain.errors import InvalidDuration, StoreError
 from turnledger.domain.settings import Settings
+from turnledger.inbox import Inbox
 from turnledger.infrastructure.backend import Acting, Backend, acting
 from turnledger.infrastructure.clock import Clock, checked, host_clock
 from turnledger.infrastructure.opening import (
@@ -27,6 +28,8 @@ from turnledger.infrastructure.statement import SQLITE
 from turnledger.log import Log
 from turnledger.queue import Queue
 from turnledger.threads import Threads
+from turnledger.timers import Timers
+from turnledger.timers.zones import recompute
 from turnledger.verify import Progress, Verification, verify
 from turnledger.why import Why, why
 
@@ -36,6 +39,8 @@ class Ledger:
 
     Attributes:
         queue: The queue of each thread.
+        inbox: The messages from outside for each thread.
+        timers: Prompts for threads at a later time.
         threads: The life of each thread.
         log: Every event, in the order of its position.
         settings: What it was opened with.
@@ -46,6 +51,8 @@ class Ledger:
         self._backend = backend
         self.settings = backend.settings
         self.queue = Queue(backend)
+        self.inbox = Inbox(backend)
+        self.timers = Timers(backend)
         self.threads = Threads(backend)
         self.log = Log(backend)
 
@@ -182,7 +189,10 @@ def open_backend(
     store = open_store(url_or_path, wanted, read_only=read_only)
     if chosen is None and store.dialect == SQLITE:
         chosen = host_clock
-    return Backend(store, chosen, wanted)
+    backend = Backend(store, chosen, wanted)
+    if not read_only:
+        recompute(backend)
+    return backend
 
 
 def seconds(timeout: float | timedelta) -> float:

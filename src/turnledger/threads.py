@@ -1,17 +1,16 @@
 """`ledger.threads`: the life of each thread, and what its queue is doing."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from typing import Literal, get_args
+from typing import get_args
 
 from sqlalchemy import bindparam, select
 
 from turnledger.domain import thread, thread_queue
-from turnledger.domain.errors import InvalidPayload, Unreadable
+from turnledger.domain.errors import InvalidIdentifier, InvalidPayload, Unreadable
 from turnledger.domain.identifier import check_count, check_identifier
 from turnledger.domain.payload import decode, encode
 from turnledger.domain.thread_queue.commands import Clear
+from turnledger.inbox.keeping import clear_in
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.glance import Glance
@@ -19,15 +18,16 @@ from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.rows import HeadChange
 from turnledger.infrastructure.schema import streams
 from turnledger.infrastructure.statement import statement
+from turnledger.infrastructure.thread_life import held_life, life_from_events
 from turnledger.infrastructure.unit_of_work import UnitOfWork
-
-ThreadState = Literal["pending", "in_flight", "blocked", "idle", "archived", "deleted"]
+from turnledger.thread_values import ThreadDeletion, ThreadState, ThreadSummary
+from turnledger.timers.setting import end_in
 
 _PAGE = 100
 _QUEUE = thread_queue.stream_id("")
 _LIFE = thread.stream_id("")
 _THREADS = statement(
-    select(streams.c.stream_id)
+    select(streams.c.stream_id, streams.c.state)
     .where(
         streams.c.stream_id > bindparam("after"),
         streams.c.stream_id < bindparam("end"),
@@ -37,40 +37,8 @@ _THREADS = statement(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadSummary:
-    """What a thread is doing.
-
-    Attributes:
-        state: pending (a claim would be given out), in_flight, blocked, idle, archived, deleted.
-        why_blocked: Why no claim is given out, or None; see `ledger.queue.why_blocked`.
-        waiting: How many queued turns are visible.
-        oldest_waiting_at: When the first of them was appended.
-        owner: Who holds what is in flight; likewise expires_at.
-        unreadable: What is damaged, so that the rest can't be said.
-    """
-
-    thread_id: str
-    state: ThreadState
-    why_blocked: str | None
-    waiting: int
-    oldest_waiting_at: datetime | None = None
-    owner: str | None = None
-    expires_at: datetime | None = None
-    unreadable: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadDeletion:
-    """What ended when a thread was deleted."""
-
-    thread_id: str
-    queued_turns: int = 0
-    in_flight: int = 0
-
-
-Ids = list[str]  # inside the class, list is its method
-Summaries = list[ThreadSummary]
+Found = list[tuple[str, str | None]]  # ids, and what the head row of a life says, if there is one
+Summaries = list[ThreadSummary]  # inside the class, list is its method
 
 
 class Threads:
@@ -110,9 +78,40 @@ class Threads:
         def work(unit: UnitOfWork) -> ThreadDeletion:
             origin = self._backend.origin()
             locked = repository.lock(unit, thread_id)
-            ended = self._clear(unit, thread_id, origin)
+            turns, flying = self._clear_queue(unit, thread_id, origin)
+            messages = clear_in(unit, thread_id, origin)
+            timers = end_in(unit, thread_id, origin)
             self._carry_out(unit, command, origin, locked=locked)
-            return ended
+            ended = {"queued_turns": turns, "in_flight": flying, "messages": messages}
+            ended["timers"] = timers
+            return ThreadDeletion(thread_id=thread_id, **ended)
+
+        return self._backend.transact(work, several=True)
+
+    def fork(self, thread_id: str, new_id: str) -> ThreadSummary:
+        """Let a new thread begin as a fork of another one: nothing is copied, its origin is kept.
+
+        The same again is a no-op. The other thread may be archived, or one that no command named.
+
+        Args:
+            thread_id: The thread that is forked.
+            new_id: The thread that begins: one that no command ever named.
+
+        Raises:
+            InvalidTransition: The new one exists already, or began as a fork of another thread.
+            ThreadDeleted: One of the two is deleted.
+        """
+        check_identifier("thread_id", thread_id)
+        check_identifier("new_id", new_id)
+        if new_id == thread_id:
+            raise InvalidIdentifier("new_id", "must not be the thread that is forked")
+        command = thread.Fork(thread_id=new_id, forked_from=thread_id)
+
+        def work(unit: UnitOfWork) -> ThreadSummary:
+            thread.must_exist(held_life(unit, thread_id) or "active", thread_id)
+            locked = repository.lock(unit, new_id)
+            self._carry_out(unit, command, self._backend.origin(), locked=locked)
+            return self._summary(unit, new_id, thread_id)
 
         return self._backend.transact(work, several=True)
 
@@ -121,10 +120,11 @@ class Threads:
         check_identifier("thread_id", thread_id)
 
         def look(unit: Glance) -> ThreadSummary | None:
-            known = unit.head(thread_queue.stream_id(thread_id)).version
-            if not known and not unit.head(thread.stream_id(thread_id)).version:
+            life = unit.head(thread.stream_id(thread_id))
+            if life.is_new and unit.head(thread_queue.stream_id(thread_id)).is_new:
                 return None
-            return self._summary(unit, thread_id)
+            stored = None if life.is_new else life.state
+            return self._summary(unit, thread_id, _origin_of(unit, thread_id, stored))
 
         return self._backend.look(look)
 
@@ -159,19 +159,22 @@ class Threads:
         return found[:most]
 
     def _summaries(self, after: str, unit: Glance) -> Summaries:
-        return [self._summary(unit, thread_id) for thread_id in self._page(unit, after)]
+        return [
+            self._summary(unit, thread_id, _origin_of(unit, thread_id, life))
+            for thread_id, life in self._page(unit, after)
+        ]
 
-    def _page(self, unit: UnitOfWork, after: str) -> Ids:
-        """The next threads by id, of those with a queue and those with a life of their own."""
-        ids: set[str] = set()
+    def _page(self, unit: UnitOfWork, after: str) -> Found:
+        """The next threads by id: each has a row of its queue, or of its life, or both."""
+        found: dict[str, str | None] = {}
         for prefix in (_QUEUE, _LIFE):
             end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
             given = {"after": prefix + after, "end": end, "limit": _PAGE}
-            rows = unit.run(_THREADS, given).fetchall()
-            ids |= {stream_id.removeprefix(prefix) for (stream_id,) in rows}
-        return sorted(ids, key=str.encode)[:_PAGE]
+            for stream_id, state in unit.run(_THREADS, given).fetchall():
+                found[stream_id.removeprefix(prefix)] = state if prefix == _LIFE else None
+        return sorted(found.items(), key=lambda one: one[0].encode())[:_PAGE]
 
-    def _summary(self, unit: UnitOfWork, thread_id: str) -> ThreadSummary:
+    def _summary(self, unit: UnitOfWork, thread_id: str, origin: str | None) -> ThreadSummary:
         try:
             _, state, context, _ = repository.load_head(unit, thread_id)
         except Unreadable as error:
@@ -180,6 +183,7 @@ class Threads:
                 state="blocked",
                 why_blocked=None,
                 waiting=len(repository.visible_rows(unit.cursor, unit.dialect, thread_id)),
+                forked_from=origin,
                 unreadable=error.message,
             )
         reason = thread_queue.why_blocked(state, context)
@@ -192,6 +196,7 @@ class Threads:
             oldest_waiting_at=None if head is None else head.created_at,
             owner=flying and flying.owner,
             expires_at=flying and flying.expires_at,
+            forked_from=origin,
         )
 
     def _changed(self, command: thread.ThreadCommand) -> None:
@@ -205,38 +210,41 @@ class Threads:
         self, unit: UnitOfWork, command: thread.ThreadCommand, origin: Origin, *, locked: bool
     ) -> None:
         head = unit.head(thread.stream_id(command.thread_id))
-        state = thread.State()
+        state = thread.State(is_used=locked)
         if head.version:
-            state = thread.State(_lifecycle(unit, command.thread_id, head.state))
+            state = _life(unit, command.thread_id, head.state)
         context = unit.context(head)
         events = thread.decide(state, command, context)
         if events:
             for event in events:
                 state = thread.evolve(state, event)
-            text = encode({"lifecycle": state.lifecycle})
+            text = encode(state.stored())
             change = HeadChange(head, head.epoch, thread.STATE_FORM, text)
             unit.save(change, events, command, origin, context)
             repository.set_life(unit, command.thread_id, state.lifecycle, new=not locked)
 
-    def _clear(self, unit: UnitOfWork, thread_id: str, origin: Origin) -> ThreadDeletion:
+    def _clear_queue(self, unit: UnitOfWork, thread_id: str, origin: Origin) -> tuple[int, int]:
+        """How many queued turns ended that were visible, and how many that were in flight."""
         command = Clear(thread_id=thread_id)
         loaded = repository.load(unit, command)
         events = thread_queue.clear(loaded.state)
         if not events:
-            return ThreadDeletion(thread_id=thread_id)
+            return 0, 0
         repository.save(unit, loaded, events, command, origin)
-        visible, flying = loaded.state.visible, loaded.state.in_flight
-        return ThreadDeletion(
-            thread_id=thread_id, queued_turns=visible, in_flight=int(flying is not None)
-        )
+        return loaded.state.visible, int(loaded.state.in_flight is not None)
 
 
-def _lifecycle(unit: UnitOfWork, thread_id: str, stored: str) -> thread.Lifecycle:
-    """A thread's lifecycle, from its head row's state; from its events, if that is of no use."""
+def _life(unit: UnitOfWork, thread_id: str, stored: str) -> thread.State:
+    """A thread's life, from its head row's state; from its events, if that is of no use."""
     try:
-        return thread.State.from_stored(decode(stored)).lifecycle
+        return thread.State.from_stored(decode(stored))
     except (TypeError, ValueError):
-        return repository.life_from_events(unit, thread_id)
+        return life_from_events(unit, thread_id)
+
+
+def _origin_of(unit: UnitOfWork, thread_id: str, stored: str | None) -> str | None:
+    """From which thread one was forked, if it has a life of its own and was."""
+    return None if stored is None else _life(unit, thread_id, stored).forked_from
 
 
 def _state(reason: str | None) -> ThreadState:

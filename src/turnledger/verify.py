@@ -140,7 +140,6 @@ class _Inspection:
 
     def read_models(self, cursor: Cursor) -> None:
         """The rows as they are against the rows as they ought to be."""
-        unread = self.replay.unread_threads()
         for table in TABLES:
             columns = list(table.columns)
             key = [columns.index(column) for column in table.primary_key.columns]
@@ -148,7 +147,7 @@ class _Inspection:
             stored = cursor.execute(f"SELECT * FROM {table.name} ORDER BY {order}")  # noqa: S608
             replayed = self.replay.rows(table.name, order)
             for place, was, ought in _merged(stored, replayed, key):
-                if _thread(table.name, was or ought or ()) not in unread:
+                if not self.replay.is_unread(table.name, was or ought or ()):
                     self._row(table, place, was, ought)
         self._heads(cursor)
 
@@ -198,11 +197,6 @@ class _Inspection:
 
     def _of_events(self) -> list[Finding]:
         return [finding for finding in self._findings if finding.position is not None]
-
-
-def _thread(table: str, row: Row) -> str:
-    """The thread that a row is about."""
-    return str(row[0]).removeprefix("thread:") if table == "receipts" else str(row[0])
 
 
 def _merged(

@@ -6,9 +6,11 @@ from typing import Any, cast
 
 from sqlalchemy import select
 
-from turnledger.domain import thread, thread_queue
+from turnledger.domain import inbox, thread, thread_queue
 from turnledger.domain.identifier import check_identifier
+from turnledger.domain.inbox import Inbox
 from turnledger.domain.thread_queue import State, ThreadQueue
+from turnledger.infrastructure import inbox_repository
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.glance import Glance
@@ -25,7 +27,8 @@ class Why:
 
     Attributes:
         reason: As of `ledger.queue.why_blocked`; None if it does move.
-        events: What caused it, in order, with positions.
+        events: What caused it, in order, with positions; and the claim of a message that is over,
+            if the thread's inbox waits for that.
         commands: What would unblock it, as lines for the command line.
     """
 
@@ -44,6 +47,10 @@ def why(backend: Backend, log: Log, thread_id: str) -> Why:
         reason = thread_queue.why_blocked(loaded.state, loaded.context)
         causes = _causes(log, thread_id, reason, loaded.state)
         commands = _commands(thread_id, reason, loaded.state)
+        overdue = inbox_repository.overdue(unit, thread_id)
+        if overdue is not None:  # nothing behind this message moves
+            causes += _claim_of(log, thread_id, overdue.message_id)
+            commands += (_line("inbox recover", thread_id),)
         return Why(thread_id=thread_id, reason=reason, events=causes, commands=commands)
 
     return backend.look(look)
@@ -78,6 +85,13 @@ def _story(log: Log, thread_id: str, turn_id: str) -> tuple[RecordedEvent, ...]:
             if event.type in _STARTS:
                 break
     return tuple(reversed(told))
+
+
+def _claim_of(log: Log, thread_id: str, message_id: str) -> tuple[RecordedEvent, ...]:
+    """The last claim of a message."""
+    events = _recent(log, inbox.stream_id(thread_id))
+    claims = [event for event in events if event.type == Inbox.Claimed.TOPIC]
+    return tuple(event for event in claims[-1:] if event.data["message_id"] == message_id)
 
 
 def _recent(log: Log, stream_id: str) -> list[RecordedEvent]:

@@ -8,6 +8,7 @@ import pytest
 Call = Any
 
 APPEND = ("queue", "append", "t")
+POST = ("inbox", "post", "t", "--source", "ci")
 DEEPEST = '{"a":' * 99 + "[]" + "}" * 99
 MEBIBYTE = 1024 * 1024
 
@@ -36,6 +37,17 @@ BAD = [
     ((*APPEND, "{'a': 1}"), "invalid_payload", "isn't JSON: "),
     ((*APPEND, ""), "invalid_payload", "isn't JSON: "),
     ((*APPEND, "{} {}"), "invalid_payload", "isn't JSON: "),
+    (("inbox", "post", "t", "1"), "usage", "--source"),
+    ((*POST, "hi"), "invalid_payload", "content isn't JSON: "),
+    ((*POST, "1", "--delivery", "by-pigeon"), "usage", "by-pigeon"),
+    ((*POST, "1", "--metadata", "[1]"), "invalid_payload", "metadata must be a JSON object"),
+    ((*POST, "1", "--queued-at", "2030-01-31"), "invalid_time", "queued_at"),
+    ((*POST, "1", "--id", "a\n"), "invalid_identifier", "message_id"),
+    (("inbox", "post", "t", "1", "--source", ""), "invalid_identifier", "source"),
+    (("inbox", "get", "t", ""), "invalid_identifier", "message_id"),
+    (("inbox", "claim", "t"), "usage", "--owner"),
+    (("inbox", "recover", "--mode", "exactly_once"), "usage", "exactly_once"),
+    (("thread", "fork", "t", ""), "invalid_identifier", "new_id"),
     ((*APPEND, "{}", "--not-before", "2030-01-31T09:00:00"), "invalid_time", "timezone"),
     ((*APPEND, "{}", "--not-before", "2030-01-31"), "invalid_time", "timezone"),
     ((*APPEND, "{}", "--not-before", "tomorrow"), "invalid_time", "ISO 8601"),

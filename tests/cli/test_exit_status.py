@@ -16,6 +16,9 @@ Call = Any
 READING = [
     ("queue", "list", "t"),
     ("queue", "get", "t", "x"),
+    ("inbox", "list", "t"),
+    ("inbox", "get", "t", "x"),
+    ("inbox", "undelivered", "t"),
     ("thread", "list"),
     ("thread", "show", "t"),
     ("why", "t"),

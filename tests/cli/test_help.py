@@ -37,11 +37,16 @@ def test_there_is_a_command_for_every_service() -> None:
         "append append-many list get edit delete clear reorder claim claim-next renew dispatch "
         "release ack ack-dispatch fail retry resolve pause resume recover fail-in-flight"
     )
-    thread = "archive unarchive delete list show"
+    thread = "archive unarchive delete fork list show"
+    inbox = "post list get delete undelivered requeue claim confirm release recover"
+    timer = "create list get update pause resume delete due fire history"
     assert names == {
         *(f"queue {name}" for name in queue.split()),
         *(f"thread {name}" for name in thread.split()),
+        *(f"inbox {name}" for name in inbox.split()),
+        *(f"timer {name}" for name in timer.split()),
         *("why", "log", "doctor", "verify", "backup", "restore", "copy", "migrate", "demo"),
+        "run-timers",
     }
 
 
@@ -74,7 +79,7 @@ def arguments(path: tuple[str, ...]) -> set[str]:
     return {(one.metavar or str(one.name).upper()).strip("[].") for one in given}
 
 
-@pytest.mark.parametrize("group", [(), ("queue",), ("thread",)])
+@pytest.mark.parametrize("group", [(), ("queue",), ("inbox",), ("timer",), ("thread",)])
 def test_a_group_lists_its_commands_with_their_purpose(call: Call, group: tuple[str, ...]) -> None:
     answer = call(*group, "--help")
     assert answer.status == 0

@@ -15,6 +15,7 @@ SUMMARY = {
     "oldest_waiting_at",
     "owner",
     "expires_at",
+    "forked_from",
     "unreadable",
 }
 
@@ -32,9 +33,10 @@ def test_archive_and_unarchive_are_idempotent(waiting: Call, form: tuple[str, ..
 
 def test_delete_says_what_ended(claimed: Call) -> None:
     ended = claimed("thread", "delete", "t", "--json").json
-    assert ended == {"thread_id": "t", "queued_turns": 1, "in_flight": 1}
+    counts = {"queued_turns": 1, "in_flight": 1, "messages": 0, "timers": 0}
+    assert ended == {"thread_id": "t", **counts}
     again = claimed("thread", "delete", "t")
-    assert again.out == "deleted: thread t, with 0 queued turns and 0 in flight\n"
+    assert again.out == "deleted: thread t, with 0 queued turns, 0 in flight, 0 messages\n"
 
 
 def test_list_shows_what_each_thread_is_doing(claimed: Call) -> None:
@@ -78,3 +80,17 @@ def test_show_tells_of_one_thread(waiting: Call) -> None:
 def test_show_of_what_nobody_named_is_a_finding(call: Call) -> None:
     answer = call("thread", "show", "t", "--json")
     assert (answer.status, answer.error["code"]) == (1, "thread_not_found")
+
+
+def test_fork_says_where_the_new_thread_came_from(waiting: Call) -> None:
+    assert waiting("thread", "fork", "t", "new").out == "forked: thread new, from thread t\n"
+    again = waiting("thread", "fork", "t", "new", "--json").json
+    assert set(again) == SUMMARY
+    assert (again["thread_id"], again["forked_from"]) == ("new", "t")
+    assert "forked from  t" in waiting("thread", "show", "new").lines
+
+
+def test_a_thread_that_exists_is_no_fork(waiting: Call) -> None:
+    answer = waiting("thread", "fork", "other", "t", "--json")
+    assert (answer.status, answer.error["code"]) == (1, "invalid_transition")
+    assert waiting("thread", "fork", "t", "t").status == 2

@@ -25,6 +25,8 @@ KEYS = {
     "ledger": "ledger_id",
     "queued_turns": "thread_id, queued_turn_id",
     "dispatches": "thread_id, dispatch_id",
+    "inbox_messages": "thread_id, message_id",
+    "due_timers": "timer_id",
     "receipts": "scope, idempotency_key",
     "tracking": "application_name",
 }

@@ -365,7 +365,7 @@ def test_a_worker_that_was_killed_doesnt_go_on(worker: WorkerProcess) -> None:
 
 def test_a_worker_that_ends_leaves_its_last_words(tmp_path: Path, worker: WorkerProcess) -> None:
     (tmp_path / "ledger.db").mkdir()
-    with pytest.raises(WorkerEnded, match=r"turnledger\.domain\.errors\.\w+: .*ledger\.db"):
+    with pytest.raises(WorkerEnded, match=r"turnledger\.domain\.errors[\w.]+: .*ledger\.db"):
         worker.go_on()
     assert worker.kill() is False
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from turnledger.domain import evidence, thread, thread_queue
+from turnledger.domain import evidence, inbox, thread, thread_queue, timer
 from turnledger.domain.errors import Refusal
 from turnledger.domain.event import Event, EventRegistry
+from turnledger.domain.inbox.commands import InboxCommand
 from turnledger.domain.limits import Context, Limits
 from turnledger.domain.payload import encode
 from turnledger.domain.thread_queue import State, ThreadQueue
@@ -30,7 +31,9 @@ Wished = TypeVar("Wished")
 THREAD = "thread"
 OWNER = "worker"
 LEASE = timedelta(seconds=60)
-REGISTRY = EventRegistry((*thread_queue.EVENTS, *thread.EVENTS, *evidence.EVENTS))
+REGISTRY = EventRegistry(
+    (*thread_queue.EVENTS, *thread.EVENTS, *evidence.EVENTS, *inbox.EVENTS, *timer.EVENTS)
+)
 
 
 def stored(event: Event) -> Event:
@@ -45,6 +48,12 @@ def queue_state(events: Iterable[Event]) -> State:
     """The state of a thread's queue, with what the thread's own events say of its life."""
     history = list(events)
     return thread_queue.fold(history)._replace(lifecycle=life_state(history).lifecycle)
+
+
+def inbox_state(events: Iterable[Event]) -> inbox.State:
+    """The state of a thread's inbox, with what the thread's own events say of its life."""
+    history = list(events)
+    return inbox.fold(history)._replace(lifecycle=life_state(history).lifecycle)
 
 
 def life_state(events: Iterable[Event]) -> thread.State:
@@ -63,13 +72,24 @@ def decide(events: Sequence[Event], command: Command, context: Context) -> list[
             decision = thread_queue.decide(state, command, context)
             assert state == queue_state(events), "decide has changed the state"
             return list(decision)
-        case thread.Archive() | thread.Unarchive() | thread.Delete():
+        case InboxCommand():
+            there = inbox_state(events)
+            answer = inbox.decide(there, command, context)
+            assert there == inbox_state(events), "decide has changed the state"
+            return list(answer)
+        case thread.Archive() | thread.Unarchive() | thread.Delete() | thread.Fork():
             return list(thread.decide(life_state(events), command, context))
         case evidence.Keep():
             kept = [event for event in events if isinstance(event, evidence.Evidence.Kept)]
             about = [one for one in kept if one.queued_turn_id == command.queued_turn_id]
             known = [(one.owner, one.epoch, one.kind) for one in about]
             return list(evidence.decide(known, command))
+        case evidence.KeepOfMessage():
+            pieces = [one for one in events if isinstance(one, evidence.Evidence.KeptOfMessage)]
+            mine = [one for one in pieces if one.message_id == command.message_id]
+            return list(
+                evidence.decide([(one.owner, one.epoch, one.kind) for one in mine], command)
+            )
         case _:
             raise AssertionError(command)
 
@@ -140,7 +160,9 @@ class Given:
         assert first.events == second.events
         assert str(first.refusal) == str(second.refusal)
         if first.events is not None:
-            queue_state([*self.events, *map(stored, first.events)])
+            after = [*self.events, *map(stored, first.events)]
+            queue_state(after)
+            inbox_state(after)
         return first
 
     def _decided(self, command: Command) -> Outcome:

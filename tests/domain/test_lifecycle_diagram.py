@@ -7,10 +7,13 @@ command (`acked --> [*]`) are layout and don't count. Commands have the names th
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnledger.domain import thread
+from turnledger.domain import inbox, thread
+from turnledger.domain.inbox import Inbox
+from turnledger.domain.inbox import commands as inbox_commands
 from turnledger.domain.thread import Thread
 from turnledger.domain.thread_queue import commands as c
 
@@ -119,12 +122,75 @@ def test_the_diagram_of_the_thread_is_what_is_allowed(given: Given, wish: Wish) 
         (Thread.Deleted(),),
     )
     allowed: set[Transition] = set()
+    fork = thread.Fork(thread_id="thread", forked_from="another")
     for history in lives:
-        for kind in (thread.Archive, thread.Unarchive, thread.Delete):
-            command = wish(kind)
+        for command in (*map(wish, (thread.Archive, thread.Unarchive, thread.Delete)), fork):
             events = given(*history).when(command).events or []
             before, after = given(*history).life, given(*history, *events).life
-            if events:
+            if events and command is not fork:
                 allowed.add((before, command.NAME, after))
     there = [line for line in drawn("A thread") if line[0] != NONE]  # any first command makes it
     compare("A thread", there, allowed)
+
+
+# --- the inbox
+
+
+def inbox_histories(given: Given) -> Iterator[tuple[str, list[Event]]]:
+    """Representatives of each state of message a; message b waits behind it."""
+    told: dict[str, Any] = {"source": "test", "instructions": None, "metadata": {}}
+    told |= {"content": "hi", "delivery": "after-turn", "created_at": given.now}
+    a, b = (
+        Inbox.Posted(message_id=name, arrival=arrival, **told) for arrival, name in enumerate("ab")
+    )
+    until = given.now + timedelta(seconds=60)
+    flight: dict[str, Any] = {"message_id": "a", "owner": "worker", "epoch": 1}
+    claimed = Inbox.Claimed(**flight, expires_at=until, claims=1, deliveries=1)
+    held: dict[str, Any] = {"message_id": "a", "epoch": 1}
+    waiting, flying = [a, b], [a, b, claimed]
+    yield NONE, []
+    yield "pending", waiting
+    yield "pending", [a.model_copy(update={"delivery": "by-pigeon"}), b]
+    yield "claimed", flying
+    yield "claimed", [*waiting, claimed.model_copy(update={"claims": 26})]
+    yield "confirmed", [*flying, Inbox.Confirmed(**held)]
+    yield "expired", [*flying, Inbox.Expired(**held, deliveries=1, reason="why")]
+    yield "rejected", [*waiting, Inbox.Rejected(message_id="a", reason="why")]
+    yield "deleted", [*waiting, Inbox.Deleted(message_id="a", undelivered=False)]
+
+
+def of_inbox(wish: Wish) -> list[Command]:
+    """Every command of an inbox, in all its forms."""
+    post: dict[str, Any] = {"content": "hi", "source": "test", "metadata": {}}
+    can = {"can_after_turn": True, "can_steer_current_turn": True}
+    return [
+        wish(inbox_commands.Post, message_id="a", **post),
+        wish(inbox_commands.ClaimNext, **can),
+        wish(inbox_commands.Confirm),
+        wish(inbox_commands.Release),
+        wish(inbox_commands.Recover),
+        wish(inbox_commands.Recover, mode="at_least_once"),
+        wish(inbox_commands.Delete, message_id="a"),
+        wish(inbox_commands.Requeue, message_id="a"),
+        wish(inbox_commands.Clear),
+    ]
+
+
+def test_the_diagram_of_the_inbox_is_what_is_allowed(given: Given, wish: Wish) -> None:
+    allowed: set[Transition] = set()
+    for before, history in inbox_histories(given):
+        there = given(*history)
+        for command in of_inbox(wish):
+            if command.NAME == "post" and before != NONE:
+                continue  # its id is looked up before it is decided
+            for seconds in (0, 60):
+                events = there.at(seconds).when(command).events or []
+                messages = inbox.fold([*history, *events]).messages
+                if events and messages["a"].state != before:
+                    allowed.add((before, command.NAME, messages["a"].state))
+    compare("A message", drawn("A message"), allowed)
+
+
+def test_every_command_of_the_inbox_was_tried(wish: Wish) -> None:
+    kinds = [kind for kind in vars(inbox_commands).values() if isinstance(kind, type)]
+    assert set(map(type, of_inbox(wish))) == {kind for kind in kinds if "NAME" in vars(kind)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from turnledger.domain import evidence, thread
-from turnledger.domain.errors import ThreadDeleted
+from turnledger.domain.errors import InvalidTransition, ThreadDeleted
 from turnledger.domain.evidence import Evidence
 from turnledger.domain.thread import Thread
 
@@ -34,6 +34,31 @@ def test_archiving_again_and_unarchiving_an_active_thread_is_nothing(
     given(ARCHIVED).when(wish(thread.Archive)).then_nothing()
     given().when(wish(thread.Unarchive)).then_nothing()
     given(ARCHIVED, UNARCHIVED).when(wish(thread.Unarchive)).then_nothing()
+
+
+def test_a_thread_begins_as_a_fork_once(given: Given) -> None:
+    fork, forked = thread.Fork(thread_id="thread", forked_from="one"), Thread.Forked
+    given().when(fork).then(forked(forked_from="one"))
+    for life in LIVES:
+        given(forked(forked_from="one"), *life).when(fork).then_nothing()
+        given(forked(forked_from="two"), *life).when(fork).then_refused(InvalidTransition)
+
+
+@pytest.mark.parametrize("life", LIVES[1:])
+def test_a_thread_that_has_a_life_does_not_begin_as_a_fork(
+    given: Given, life: tuple[Event, ...]
+) -> None:
+    fork = thread.Fork(thread_id="thread", forked_from="one")
+    given(*life).when(fork).then_refused(InvalidTransition)
+    given(*life, DELETED).when(fork).then_refused(ThreadDeleted)
+
+
+def test_a_fork_is_kept_whatever_becomes_of_the_thread() -> None:
+    state = thread.State()
+    for event in (Thread.Forked(forked_from="one"), ARCHIVED, UNARCHIVED, DELETED):
+        state = thread.evolve(state, event)
+        assert state.forked_from == "one"
+        assert thread.State.from_stored(state.stored()) == state
 
 
 @pytest.mark.parametrize("life", LIVES)

@@ -12,8 +12,10 @@ from eventsourcing.persistence import StoredEvent
 from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Envelope, Event, EventRegistry, Unknown
 from turnledger.domain.evidence import Evidence
+from turnledger.domain.inbox import Inbox
 from turnledger.domain.thread import Thread
 from turnledger.domain.thread_queue import ThreadQueue
+from turnledger.domain.timer import Timer
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.mapper import NO_HASH, LedgerEvent, LedgerMapper, chain_hash
 
@@ -22,6 +24,8 @@ AT = datetime(2026, 11, 30, 12, 0, 0, 123_000, tzinfo=UTC)
 LATER = datetime(2026, 11, 30, 12, 5, 0, 123_456, tzinfo=UTC)
 TURN: dict[str, Any] = {"queued_turn_id": "turn-1"}
 CLAIMED: dict[str, Any] = {**TURN, "epoch": 3}
+MESSAGE: dict[str, Any] = {"message_id": "message-1"}
+HELD: dict[str, Any] = {**MESSAGE, "epoch": 3}
 
 # One event of every type and schema version that a release has ever written, with every field
 # given. A golden file, once released, is never changed: add another beside it.
@@ -67,6 +71,74 @@ EVENTS: dict[str, Event] = {
     "thread.archived.1": Thread.Archived(),
     "thread.unarchived.1": Thread.Unarchived(),
     "thread.deleted.1": Thread.Deleted(),
+    "thread.forked.1": Thread.Forked(forked_from="thread-0"),
+    "inbox.posted.1": Inbox.Posted(
+        **MESSAGE,
+        arrival=7,
+        content={"b": 2**63, "a": ["\0", "é😀", {}, 0.1, None]},
+        source="a webhook",
+        delivery="steer-current-turn",
+        instructions="softly",
+        metadata={"z": 1, "a": []},
+        created_at=AT,
+        queued_at=LATER,
+    ),
+    "inbox.claimed.1": Inbox.Claimed(
+        **HELD, owner="worker-1", expires_at=LATER, claims=2, deliveries=1
+    ),
+    "inbox.confirmed.1": Inbox.Confirmed(**HELD),
+    "inbox.released.1": Inbox.Released(**HELD),
+    "inbox.recovered.1": Inbox.Recovered(**HELD),
+    "inbox.expired.1": Inbox.Expired(**HELD, deliveries=2, reason="nobody confirmed it"),
+    "inbox.requeued.1": Inbox.Requeued(**MESSAGE),
+    "inbox.deleted.1": Inbox.Deleted(**MESSAGE, undelivered=True),
+    "inbox.rejected.1": Inbox.Rejected(**MESSAGE, reason="this release doesn't know it"),
+    "inbox.cleared.1": Inbox.Cleared(waiting=3, undelivered=2, in_flight_id="message-1"),
+    "timer.created.1": Timer.Created(
+        thread_id="thread-1",
+        trigger={"kind": "cron", "expression": "0 9 * * *", "timezone": "UTC"},
+        content={"b": 2**63, "a": ["\0", "é😀", {}, 0.1, None]},
+        instructions="softly",
+        metadata={"z": 1, "a": []},
+        delivery="after-turn",
+        source="host",
+        client_id="client-1",
+        created_at=AT,
+        next_run_at=LATER,
+        time_zone_data="2026f",
+    ),
+    "timer.updated.1": Timer.Updated(
+        changed={"content": None, "trigger": {"kind": "delay", "seconds": 10.0}},
+        anchored_at=AT,
+        next_run_at=LATER,
+        time_zone_data="",
+    ),
+    "timer.paused.1": Timer.Paused(),
+    "timer.resumed.1": Timer.Resumed(missed=3),
+    "timer.deleted.1": Timer.Deleted(),
+    "timer.marked_due.1": Timer.MarkedDue(planned_at=AT),
+    "timer.fired.1": Timer.Fired(
+        owner="scheduler-1",
+        epoch=3,
+        planned_at=AT,
+        fired_at=LATER,
+        missed=2,
+        last_run_at=LATER,
+        next_run_at=None,
+        message_id="message-1",
+        time_zone_data="2026f",
+        error="has no occurrence that can be found",
+    ),
+    "timer.skipped.1": Timer.Skipped(
+        planned_at=AT, missed=2, next_run_at=LATER, time_zone_data="2026f"
+    ),
+    "timer.recomputed.1": Timer.Recomputed(
+        next_run_at=LATER, time_zone_data="2026g", error="has no such timezone"
+    ),
+    "timer.set_aside.1": Timer.SetAside(error="has no such timezone"),
+    "evidence.kept_of_message.1": Evidence.KeptOfMessage(
+        **HELD, owner="worker-1", kind="confirm", value=None, altered=True
+    ),
     "evidence.kept.1": Evidence.Kept(
         **CLAIMED, owner="worker-1", kind="fail", value={"status": 500}, altered=True
     ),

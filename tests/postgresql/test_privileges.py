@@ -14,9 +14,9 @@ from turnledger import ClaimLost, Ledger, StoreReadOnly
 
 GRANTS = """
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
-GRANT INSERT ON stored_events, unnumbered, positions, streams, queued_turns, dispatches, receipts,
-    tracking TO {role};
-GRANT UPDATE ON streams, queued_turns, tracking TO {role};
+GRANT INSERT ON stored_events, unnumbered, positions, streams, queued_turns, inbox_messages,
+    due_timers, dispatches, receipts, tracking TO {role};
+GRANT UPDATE ON streams, queued_turns, inbox_messages, due_timers, tracking TO {role};
 GRANT DELETE ON unnumbered TO {role};
 """
 FORBIDDEN = [

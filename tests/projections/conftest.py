@@ -36,6 +36,9 @@ STREAMS = {
     "thread": f"thread:{THREAD}",
     "thread_queue": f"thread_queue:{THREAD}",
     "evidence": f"evidence:thread_queue:{THREAD}",
+    "inbox": f"inbox:{THREAD}",
+    "timer": f"timer:{THREAD}",
+    "evidence.kept_of_message": f"evidence:inbox:{THREAD}",
 }
 PLAN = Plan(DIALECTS[SQLITE])
 
@@ -56,7 +59,8 @@ def envelopes(events: tuple[Event | Unknown | Recorded, ...]) -> list[Envelope]:
     for number, one in enumerate(events, 1):
         said = one if isinstance(one, Recorded) else Recorded(one, {})
         topic = said.event.topic if isinstance(said.event, Unknown) else said.event.TOPIC
-        stream_id = STREAMS[topic.partition(".")[0]].removesuffix(THREAD) + said.thread
+        of_topic = STREAMS.get(topic) or STREAMS[topic.partition(".")[0]]
+        stream_id = of_topic.removesuffix(THREAD) + said.thread
         versions[stream_id] = version = versions.get(stream_id, 0) + 1
         placed.append(Envelope(stream_id, version, said.event, number * 1_000, said.metadata))
     return placed
@@ -123,6 +127,32 @@ class Expect:
             "attempts": 0,
             "claims": 0,
             "not_before": None,
+            "created_at": 1_767_603_600_000_000,
+            "updated_at": last * 1_000,
+            "version": last,
+        }
+        assert set(said) <= set(row)
+        return {**row, **said}
+
+    def message(self, message: str = "a", arrival: int = 0, *, at: int = 1, **said: Any) -> Row:
+        """A row of the messages, as it is after `posted`, but for what is said; see `turn`."""
+        last = said.pop("last", at)
+        row: Row = {
+            "thread_id": THREAD,
+            "message_id": message,
+            "arrival": arrival,
+            "posted_version": at,
+            "queued_at": 1_767_603_600_000_000,
+            "source": "test",
+            "delivery": "after-turn",
+            "state": "pending",
+            "reason": None,
+            "claims": 0,
+            "deliveries": 0,
+            "owner": None,
+            "epoch": None,
+            "expires_at": None,
+            "evidence": "[]",
             "created_at": 1_767_603_600_000_000,
             "updated_at": last * 1_000,
             "version": last,

@@ -16,7 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import turnledger
-from turnledger import Claim, Ledger, Refusal, Settings
+from turnledger import Claim, Ledger, MessageClaim, Refusal, Settings
+from turnledger.domain import timer
+from turnledger.domain.inbox.commands import Post
+from turnledger.inbox.posting import post_in
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.replay import Replay
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from turnledger.domain.inbox import RecoveryMode
 
 VISIBLE = "SELECT thread_id, queued_turn_id, state, submission FROM visible_queue"
 IN_FLIGHT = (
@@ -40,6 +45,10 @@ SELDOM = (
     *("many", "edit", "delete", "reorder", "claim_next", "renew", "late_ack", "give_back"),
     *("pause", "recover", "recover_owner", "fail_in_flight", "archive"),
 )
+INBOX = (
+    *("post", "post", "post_new", "take", "take", "take", "confirm", "return_message"),
+    *("return_message", "delete_message", "recover_messages", "requeue", "requeue", "fork"),
+)
 LAST = ("clear", "delete_thread")
 
 
@@ -51,13 +60,17 @@ class Host:
         self.seed, self.random = seed, Random(seed)
         self.claims: list[Claim] = []
         self.turns: list[str] = ["no such turn"]
+        self.messages: list[str] = ["no such message"]
+        self.message_claims: list[MessageClaim] = []
 
     def work(self, steps: int) -> None:
         """Give so many commands; refusals are part of the work."""
         pick = self.random.choice
         for step in range(steps):
             self.clock.now += timedelta(seconds=pick(SECONDS))
-            word = pick(pick((OFTEN, OFTEN, SELDOM, LAST if step % 50 > 44 else OFTEN)))
+            word = pick(
+                pick((OFTEN, OFTEN, SELDOM, INBOX, INBOX, LAST if step % 50 > 44 else OFTEN))
+            )
             thread = pick(("one", "one", "one", "one", "zw\u00f6lf"))
             thread = f"{thread}:{self.seed}:{step // 50}"
             actor = pick((None, None, "somebody"))
@@ -174,6 +187,70 @@ class Host:
     def _delete_thread(self, thread: str) -> None:
         self.ledger.threads.delete(thread)
 
+    # --- the inbox
+
+    def _post(self, thread: str) -> None:
+        age = timedelta(seconds=self.random.choice((-5, 1, 100)))
+        chosen = self.random.choice((None, None, f"message {self.random.randrange(30)}"))
+        message = self.ledger.inbox.post(
+            thread,
+            self._submission(),
+            source="host",
+            delivery=self.random.choice(("after-turn", "steer-current-turn")),
+            instructions=self.random.choice((None, "text", [])),
+            metadata=self._submission(),
+            queued_at=self.random.choice((None, self.clock.now - age)),
+            message_id=chosen,
+            **self._named(),
+        )
+        self.messages.append(message.message_id)
+
+    def _post_new(self, thread: str) -> None:
+        """As a newer release does."""
+        backend = self.ledger._backend
+        command = Post(
+            thread_id=thread,
+            message_id=backend.new_id(),
+            content="new",
+            source="host",
+            delivery="by-pigeon",
+            metadata={},
+        )
+        backend.transact(lambda unit: post_in(unit, command, backend.origin()), several=True)
+
+    def _take(self, thread: str) -> None:
+        can = {"can_after_turn": True, "can_steer_current_turn": self.random.random() < 0.5}
+        claim = self.ledger.inbox.claim_next(thread, self.random.choice(("a", "b")), **can)
+        self.message_claims += [claim] if isinstance(claim, MessageClaim) else []
+
+    def _message_claim_shown(self) -> MessageClaim:
+        generation = self.ledger.generation
+        made_up = MessageClaim(thread_id="one", owner="nobody", epoch=1, generation=generation)
+        return self.random.choice([made_up, *self.message_claims[-1:] * 9])
+
+    def _confirm(self, _thread: str) -> None:
+        self.ledger.inbox.confirm(self._message_claim_shown())
+
+    def _return_message(self, _thread: str) -> None:
+        self.ledger.inbox.release(self._message_claim_shown())
+
+    def _delete_message(self, thread: str) -> None:
+        self.ledger.inbox.delete(thread, self.random.choice(self.messages[-6:]))
+
+    def _recover_messages(self, _thread: str) -> None:
+        modes: tuple[RecoveryMode, ...] = ("at_most_once", "at_least_once")
+        self.ledger.inbox.recover(mode=self.random.choice(modes))
+
+    def _requeue(self, thread: str) -> None:
+        """Come back when every claim is over."""
+        self.clock.now += timedelta(seconds=61)
+        self.ledger.inbox.recover(thread)
+        for message in self.ledger.inbox.undelivered(thread)[:1]:
+            self.ledger.inbox.requeue(thread, message.message_id)
+
+    def _fork(self, thread: str) -> None:
+        self.ledger.threads.fork(thread, f"fork of {thread} at {self.random.randrange(3)}")
+
 
 class Clock:
     """A clock that stands until it is moved."""
@@ -260,11 +337,12 @@ def test_a_busy_host_reaches_every_kind_of_event(tmp_path: Path, template: bytes
     path.write_bytes(template)
     with turnledger.open(path, clock=clock, settings=LIMITS) as ledger:
         shown: list[tuple[int, int]] = []
-        for seed in range(8):
+        for seed in range(16):
             Host(ledger, clock, seed).work(150)
             shown.append(compare_views(path, ledger))
         compare(path)
         assert min(map(sum, zip(*shown, strict=True))) > 4
         assert ledger.verify().ok
         seen = {event.type for event in ledger.log.read(limit=100_000)}
-    assert seen == {kind.TOPIC for kind in REGISTRY.writable}
+    others = {kind.TOPIC for kind in timer.EVENTS}  # see test_timer_replay.py
+    assert seen == {kind.TOPIC for kind in REGISTRY.writable} - others

@@ -71,6 +71,30 @@ def work(ledger: Ledger, clock: Clock) -> None:
     ledger.threads.delete("ended")
     later = clock.now + timedelta(hours=1)
     queue.append("later", {"n": 1}, not_before=later, queued_turn_id="later 0")
+    mail(ledger, clock)
+    for number in range(3):
+        delay = {"kind": "delay", "seconds": 3_600}
+        ledger.timers.create("mail", delay, {"n": number}, timer_id=f"timer {number}")
+    ledger.timers.pause("mail", "timer 1")
+    ledger.timers.delete("mail", "timer 2")
+
+
+def mail(ledger: Ledger, clock: Clock) -> None:
+    """Leave a message of every kind in the inbox `mail`; the last one, `mail 4`, waits."""
+    inbox, can = ledger.inbox, {"can_after_turn": True, "can_steer_current_turn": False}
+    for number in range(5):
+        key = {"message_id": f"mail {number}", "idempotency_key": f"mail {number}"}
+        inbox.post("mail", {"n": number}, source="host", **key)
+    late: Any = inbox.claim_next("mail", "late", **can, lease=1)
+    clock.advance(1)
+    inbox.recover()
+    with pytest.raises(ClaimLost):
+        inbox.confirm(late)
+    done: Any = inbox.claim_next("mail", "worker", **can)
+    inbox.confirm(done)
+    inbox.delete("mail", "mail 2")
+    inbox.claim_next("mail", "worker", **can)
+    ledger.threads.fork("mail", "forked")
 
 
 class File:

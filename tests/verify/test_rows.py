@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 Rows = dict[str, set[str | None]]
 
 MODELS = {table.name: table for table in (*TABLES, streams)}
-COLUMNS = {name: [column.name for column in table.columns] for name, table in MODELS.items()}
+MENDED = "time_zone_data"  # opening a ledger computes timers anew whose row says other data
+COLUMNS = {
+    name: [column.name for column in table.columns if column.name != MENDED]
+    for name, table in MODELS.items()
+}
 MOST = max(map(len, COLUMNS.values()))
 FLYING = ("in_flight_id", "dispatch_id", "owner", "expires_at", "in_flight_at")
 SAMPLES = {
@@ -29,6 +33,14 @@ SAMPLES = {
     "deleted": ("queued_turns", "busy 1"),
     "in flight": ("queued_turns", "flying 0"),
     "dispatch": ("dispatches", "second"),
+    "undelivered message": ("inbox_messages", "mail 0"),
+    "confirmed message": ("inbox_messages", "mail 1"),
+    "deleted message": ("inbox_messages", "mail 2"),
+    "message in flight": ("inbox_messages", "mail 3"),
+    "waiting message": ("inbox_messages", "mail 4"),
+    "timer": ("due_timers", "timer 0"),
+    "paused timer": ("due_timers", "timer 1"),
+    "head of an inbox": ("streams", "inbox:mail"),
     "receipt": ("receipts", "2"),
     "head": ("streams", "thread_queue:busy"),
     "head in flight": ("streams", "thread_queue:flying"),
@@ -147,6 +159,8 @@ def test_a_row_that_no_event_accounts_for_is_found(file: File, thread: str) -> N
     expected: Rows = {}
     for name, table in MODELS.items():
         row = {**some(file, name), key(table)[0]: thread}
+        if name == "inbox_messages":
+            row["message_id"] = "another"  # it is unique in the ledger
         file.insert(name, row)
         expected[name] = {named(name, row)}
     assert rows(said(file)) == expected
@@ -174,12 +188,18 @@ CELLS: tuple[dict[str, str], ...] = (
         "receipt": "content_hash",
         "head": "state",
         "head in flight": "expires_at",
+        "undelivered message": "evidence",
+        "message in flight": "expires_at",
+        "waiting message": "message_id",
     },
     {
         "waiting": "queue_order",
         "in flight": "submission_version",
         "receipt": "scope",
         "life": "hash",
+        "head of an inbox": "state",
+        "waiting message": "posted_version",
+        "message in flight": "thread_id",
         "head in flight": "in_flight_at",
     },
     {
@@ -188,7 +208,12 @@ CELLS: tuple[dict[str, str], ...] = (
         "life": "stream_id",
         "head in flight": "in_flight_id",
     },
-    {"failed": "state", "head in flight": "owner", "head": "in_flight_id"},
+    {
+        "failed": "state",
+        "head in flight": "owner",
+        "head": "in_flight_id",
+        "waiting message": "state",
+    },
     {"failed": "failure", "head in flight": "dispatch_id", "head": "ready_at"},
 )
 

@@ -1,4 +1,4 @@
-"""The first schema: events, heads, and the read models of the queue."""
+"""The first schema: events, heads, and the read models of the queue and the inbox."""
 
 from typing import Any
 
@@ -16,6 +16,8 @@ def upgrade() -> None:
     _truth()
     _heads()
     _queue()
+    _inbox()
+    _timers()
     _registers()
 
 
@@ -201,6 +203,69 @@ SELECT substr(stream_id, length('thread_queue:') + 1) AS thread_id,
 FROM streams
 WHERE in_flight_id IS NOT NULL
 """
+
+
+def _columns(kind: Any, *names: str, nullable: bool = False) -> list[sa.Column[Any]]:
+    """Columns of one kind that stand side by side."""
+    return [sa.Column(name, kind, nullable=nullable) for name in names]
+
+
+def _inbox() -> None:
+    op.create_table(
+        "inbox_messages",
+        *_columns(_TEXT, "thread_id", "message_id"),
+        *_columns(sa.BigInteger, "arrival", "posted_version", "queued_at"),
+        *_columns(_TEXT, "source", "delivery", "state"),
+        *_columns(_TEXT, "reason", nullable=True),
+        *_columns(sa.Integer, "claims", "deliveries"),
+        *_columns(_TEXT, "owner", nullable=True),
+        *_columns(sa.BigInteger, "epoch", "expires_at", nullable=True),
+        *_columns(_TEXT, "evidence"),
+        *_columns(sa.BigInteger, "created_at", "updated_at", "version"),
+        sa.PrimaryKeyConstraint("thread_id", "message_id"),
+        sa.UniqueConstraint("message_id", name="inbox_messages_message_id"),
+        sqlite_with_rowid=False,
+    )
+    place = ["thread_id", "queued_at", "arrival"]
+    _partial_index("inbox_messages_waiting", "inbox_messages", place, "state = 'pending'")
+    _partial_index("inbox_messages_undelivered", "inbox_messages", place, "state = 'expired'")
+    flying = "state = 'claimed'"
+    _partial_index("inbox_messages_in_flight", "inbox_messages", ["thread_id"], flying, unique=True)
+
+
+def _timers() -> None:
+    op.create_table(
+        "due_timers",
+        sa.Column("timer_id", _TEXT, nullable=False),
+        sa.Column("thread_id", _TEXT, nullable=False),
+        sa.Column("next_run_at", sa.BigInteger, nullable=True),
+        sa.Column("due", sa.Boolean, nullable=False),
+        sa.Column("last_run_at", sa.BigInteger, nullable=True),
+        sa.Column("runs", sa.BigInteger, nullable=False),
+        sa.Column("paused", sa.Boolean, nullable=False),
+        *_columns(_TEXT, "trigger", "delivery", "content", "instructions", "metadata", "source"),
+        sa.Column("client_id", _TEXT, nullable=True),
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("state", _TEXT, nullable=False),
+        sa.Column("error", _TEXT, nullable=True),
+        sa.Column("idle", sa.Boolean, nullable=False),
+        sa.Column("archived", sa.Boolean, nullable=False),
+        sa.Column("unarchived_at", sa.BigInteger, nullable=True),
+        sa.Column("message_id", _TEXT, nullable=True),
+        sa.Column("time_zone_data", _TEXT, nullable=False),
+        sa.Column("version", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("timer_id"),
+        sqlite_with_rowid=False,
+    )
+    live = "state IN ('scheduled', 'error')"
+    fires = "state = 'scheduled' AND paused = false AND archived = false"
+    columns = ["thread_id", "created_at", "timer_id"]
+    _partial_index("due_timers_planned", "due_timers", ["next_run_at"], f"{fires} AND idle = false")
+    _partial_index("due_timers_idle", "due_timers", ["thread_id"], f"{fires} AND idle = true")
+    _partial_index("due_timers_live", "due_timers", columns, live)
+    _partial_index(
+        "due_timers_zoned", "due_timers", ["time_zone_data"], f"{live} AND time_zone_data != ''"
+    )
 
 
 def _registers() -> None:

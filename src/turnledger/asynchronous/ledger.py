@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from turnledger.asynchronous.crew import Crew
 from turnledger.asynchronous.log import AsyncLog
-from turnledger.asynchronous.services import AsyncQueue, AsyncThreads
+from turnledger.asynchronous.services import AsyncInbox, AsyncQueue, AsyncThreads, AsyncTimers
 from turnledger.asynchronous.twin import Twin, awaited
 from turnledger.asynchronous.watch import Watch
 from turnledger.domain.settings import Settings
@@ -31,6 +31,8 @@ class AsyncLedger(Twin[Ledger]):
 
     Attributes:
         queue: The queue of each thread.
+        inbox: The messages from outside for each thread.
+        timers: Prompts for threads at a later time.
         threads: The life of each thread.
         log: Every event, in the order of its position.
         settings: What it was opened with.
@@ -44,6 +46,8 @@ class AsyncLedger(Twin[Ledger]):
         self._watch = Watch(backend.store)
         self.settings = ledger.settings
         self.queue = AsyncQueue(ledger.queue, crew)
+        self.inbox = AsyncInbox(ledger.inbox, crew)
+        self.timers = AsyncTimers(ledger.timers, crew)
         self.threads = AsyncThreads(ledger.threads, crew)
         self.log = AsyncLog(ledger.log, crew, self._watch)
 

@@ -1,8 +1,10 @@
-"""The twins of `ledger.queue` and `ledger.threads`; what each does is said there."""
+"""The twins of the ledger's services; what each does is said there."""
 
 from turnledger.asynchronous.twin import Twin, awaited, commanded
+from turnledger.inbox import Inbox
 from turnledger.queue import Queue
 from turnledger.threads import Threads
+from turnledger.timers import Timers
 
 
 class AsyncQueue(Twin[Queue]):
@@ -36,11 +38,47 @@ class AsyncQueue(Twin[Queue]):
     fail_in_flight = commanded(Queue.fail_in_flight)
 
 
+class AsyncInbox(Twin[Inbox]):
+    """The commands and queries of `ledger.inbox`, awaited; see `Inbox`."""
+
+    post = commanded(Inbox.post)
+    list = awaited(Inbox.list)
+    get = awaited(Inbox.get)
+    delete = commanded(Inbox.delete)
+
+    claim_next = commanded(Inbox.claim_next)
+    confirm = commanded(Inbox.confirm)
+    release = commanded(Inbox.release)
+
+    recover = awaited(Inbox.recover)
+    undelivered = awaited(Inbox.undelivered)
+    requeue = commanded(Inbox.requeue)
+
+
+class AsyncTimers(Twin[Timers]):
+    """The commands and queries of `ledger.timers`, awaited; see `Timers`."""
+
+    create = commanded(Timers.create)
+    list = awaited(Timers.list)
+    get = awaited(Timers.get)
+    update = commanded(Timers.update)
+    pause = commanded(Timers.pause)
+    resume = commanded(Timers.resume)
+    delete = commanded(Timers.delete)
+
+    mark_due = commanded(Timers.mark_due)
+    claim = commanded(Timers.claim)
+    claim_due = commanded(Timers.claim_due)
+    fire_due = commanded(Timers.fire_due)
+    history = awaited(Timers.history)
+
+
 class AsyncThreads(Twin[Threads]):
     """The commands and queries of `ledger.threads`, awaited; see `Threads`."""
 
     archive = commanded(Threads.archive)
     unarchive = commanded(Threads.unarchive)
     delete = commanded(Threads.delete)
+    fork = commanded(Threads.fork)
     get = awaited(Threads.get)
     list = awaited(Threads.list)

@@ -14,7 +14,7 @@ from turnledger.cli.parameter import (
     identifier,
     instant,
     key_option,
-    submission_of,
+    object_of,
     thread_argument,
 )
 from turnledger.cli.session import current
@@ -33,7 +33,7 @@ _CHANGE = {0: "done", 1: "refused, and nothing changed"}
     exits=_CHANGE,
 )
 @thread_argument
-@click.argument("submission", type=submission_of)
+@click.argument("submission", type=object_of("submission"))
 @key_option
 @click.option(
     "--id",
@@ -44,7 +44,7 @@ _CHANGE = {0: "done", 1: "refused, and nothing changed"}
 )
 @click.option(
     "--not-before",
-    type=instant,
+    type=instant("not_before"),
     metavar="ISO8601",
     help="It keeps its place, but can't be claimed earlier. With a zone: 2030-01-31T09:00:00Z.",
 )

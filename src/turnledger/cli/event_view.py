@@ -16,7 +16,9 @@ COLUMNS = (
     Column("facts"),
     Column("texts", "shortened"),
 )
-_TEXTS = frozenset(("submission", "failure", "reason", "evidence", "value"))
+_TEXTS = frozenset(
+    ("submission", "failure", "reason", "evidence", "value", "content", "instructions")
+)
 _KNOWN = frozenset(("created_at",))  # it is the time of recording, which stands there already
 
 
@@ -48,4 +50,4 @@ def _brief(value: object) -> str:
 
 
 def _long(name: str, value: object) -> str:
-    return summary(value) if name == "submission" else _brief(value)
+    return summary(value) if name in ("submission", "content") else _brief(value)

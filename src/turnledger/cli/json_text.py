@@ -11,6 +11,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
+from pydantic import BaseModel
+
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.payload import MAX_DEPTH, MAX_INTEGER_DIGITS
 
@@ -102,6 +104,8 @@ def _escape(found: re.Match[str]) -> str:
 def _as_json(value: object) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, timedelta):

@@ -15,15 +15,14 @@ from turnledger.cli import json_text
 from turnledger.cli.source import text_from
 from turnledger.domain.duration import check_time
 from turnledger.domain.identifier import check_identifier
-from turnledger.domain.payload import check_object
+from turnledger.domain.payload import check_object, check_payload
 
 _LARGEST = 2**63 - 1  # what a column of SQLite holds
 
 THREAD = "the thread: 1 to 256 characters, chosen by the host; after -- if it begins with -"
 QUEUED_TURN = "the queued turn's id"
+MESSAGE = "the message's id"
 SUBMISSION = "a JSON object, - for standard input, or @FILE"
-
-_NOT_BEFORE = "not_before"
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -62,28 +61,35 @@ def _whole_number(text: str | int, least: int) -> int:
     return number
 
 
-def instant(text: str) -> datetime:
-    """A time with its zone, as it is typed.
+def instant(name: str) -> Callable[[str], datetime]:
+    """The type of a time with its zone.
 
-    Raises:
-        InvalidTime: It is none, or has no zone.
+    Args:
+        name: What it is, for the message.
     """
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        reason = f"is {text!r}, not an ISO 8601 time such as 2030-01-31T09:00:00Z"
-        raise turnledger.InvalidTime(_NOT_BEFORE, reason) from error
-    return check_time(_NOT_BEFORE, time)
+
+    def convert(text: str) -> datetime:
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError as error:
+            reason = f"is {text!r}, not an ISO 8601 time such as 2030-01-31T09:00:00Z"
+            raise turnledger.InvalidTime(name, reason) from error
+        return check_time(name, time)
+
+    return convert
 
 
-def submission_of(text: str) -> dict[str, Any]:
-    """A submission: typed, in a file, or on standard input.
+def object_of(name: str) -> Callable[[str], dict[str, Any]]:
+    """The type of a JSON object: typed, in a file, or on standard input.
 
-    Raises:
-        InvalidInput: It is no JSON object, or too large.
+    Args:
+        name: What it is, for the message.
     """
-    name = "submission"
-    return checked_submission(name, json_text.parse(name, text_from(name, text)))
+
+    def convert(text: str) -> dict[str, Any]:
+        return checked_submission(name, json_text.parse(name, text_from(name, text)))
+
+    return convert
 
 
 def checked_submission(name: str, value: object) -> dict[str, Any]:
@@ -93,6 +99,20 @@ def checked_submission(name: str, value: object) -> dict[str, Any]:
         InvalidInput: It is none, or too large.
     """
     return check_object(name, value, turnledger.Settings().max_payload_bytes)
+
+
+def json_of(name: str) -> Callable[[str], object]:
+    """The type of a JSON value: typed, in a file, or on standard input.
+
+    Args:
+        name: What it is, for the message.
+    """
+
+    def convert(text: str) -> object:
+        value = json_text.parse(name, text_from(name, text))
+        return check_payload(name, value, turnledger.Settings().max_payload_bytes)
+
+    return convert
 
 
 def json_or_text(name: str, text: str) -> object:
@@ -114,6 +134,10 @@ class ShownClaim(NamedTuple):
         """The claim, as the ledger's commands take it."""
         return turnledger.Claim(**self._asdict(), generation=ledger.generation)
 
+    def of_message(self, ledger: turnledger.Ledger) -> turnledger.MessageClaim:
+        """The claim of a message."""
+        return turnledger.MessageClaim(**self._asdict(), generation=ledger.generation)
+
 
 def thread_argument(function: Decorated) -> Decorated:
     """The thread, as the first argument."""
@@ -127,6 +151,12 @@ def queued_turn_argument(function: Decorated) -> Decorated:
     return click.argument("queued_turn_id", metavar="QUEUED_TURN", type=convert)(function)
 
 
+def message_argument(function: Decorated) -> Decorated:
+    """A message of the thread's inbox."""
+    convert = identifier("message_id")
+    return click.argument("message_id", metavar="MESSAGE", type=convert)(function)
+
+
 def owner_option(function: Decorated) -> Decorated:
     """Who claims."""
     text = "Who claims: a name that is new for every boot of a process."
@@ -136,7 +166,7 @@ def owner_option(function: Decorated) -> Decorated:
 
 def epoch_option(function: Decorated) -> Decorated:
     """Under which claim."""
-    text = "The claim's epoch, as `queue claim` gave it."
+    text = "The claim's epoch, as `claim` gave it."
     return click.option("--epoch", required=True, type=position, metavar="N", help=text)(function)
 
 

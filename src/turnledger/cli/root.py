@@ -10,10 +10,14 @@ from turnledger.cli import (
     copy_command,
     demo_command,
     dispatch_command,
+    inbox_claim_command,
+    inbox_command,
     log_command,
     migrate_command,
     settling_command,
     thread_command,
+    timer_command,
+    timer_firing_command,
     waiting_command,
 )
 from turnledger.cli.command import LedgerGroup
@@ -26,6 +30,8 @@ main = Program(
     exits={0: "fine", 1: "a finding or a refusal"},
 )
 queue = LedgerGroup(name="queue", help="The queue of each thread: put work in, and do it.")
+timer = LedgerGroup(name="timer", help="Messages for threads at a later time.")
+inbox = LedgerGroup(name="inbox", help="The messages from outside for each thread.")
 
 
 def _version(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
@@ -61,7 +67,18 @@ for module in (
     for command in module.COMMANDS:
         queue.add_command(command)
 
+for module in (inbox_command, inbox_claim_command):
+    for command in module.COMMANDS:
+        inbox.add_command(command)
+
+for module in (timer_command, timer_firing_command):
+    for command in module.COMMANDS:
+        timer.add_command(command)
+
 main.add_command(queue)
+main.add_command(inbox)
+main.add_command(timer)
+main.add_command(timer_firing_command.run_timers)
 main.add_command(thread_command.thread)
 for module in (
     audit_command,

@@ -12,7 +12,7 @@ from turnledger.cli.parameter import THREAD, count, identifier, thread_argument
 from turnledger.cli.plain_text import age, counted, instant
 from turnledger.cli.session import Finding, current
 from turnledger.cli.sheet import Cell, Column, Fields, Table
-from turnledger.threads import ThreadState
+from turnledger.thread_values import ThreadState
 
 _CHANGE = {0: "done, also if it was so before", 1: "refused, and nothing changed"}
 _NEEDS = {"THREAD": THREAD}
@@ -50,8 +50,25 @@ def delete(thread_id: str) -> None:
     with current().writing() as ledger:
         ended = ledger.threads.delete(thread_id)
     waiting = counted(ended.queued_turns, "queued turn")
-    said = f"deleted: thread {thread_id}, with {waiting} and {ended.in_flight} in flight"
+    messages = counted(ended.messages, "message")
+    said = f"deleted: thread {thread_id}, with {waiting}, {ended.in_flight} in flight, {messages}"
     current().answer(ended, lambda layout: layout.line(said))
+
+
+@thread.command(
+    "fork",
+    needs={**_NEEDS, "NEW": "the thread that begins: one that no command ever named"},
+    example="turnledger thread fork chat-1 chat-1-again",
+    exits=_CHANGE,
+)
+@thread_argument
+@click.argument("new_id", metavar="NEW", type=identifier("new_id"))
+def fork(thread_id: str, new_id: str) -> None:
+    """Let a new thread begin as a fork of another one: nothing is copied, its origin is kept."""
+    with current().writing() as ledger:
+        summary = ledger.threads.fork(thread_id, new_id)
+    said = f"forked: thread {new_id}, from thread {thread_id}"
+    current().answer(summary, lambda layout: layout.line(said))
 
 
 @thread.command(
@@ -125,6 +142,7 @@ def _card(summary: ThreadSummary) -> Fields:
         ("waiting", Cell(counted(summary.waiting, "queued turn"))),
         ("oldest", Cell(_oldest(summary, datetime.now(UTC)))),
         ("owner", Cell(summary.owner or "")),
+        ("forked from", Cell(summary.forked_from or "")),
         ("expires at", Cell("" if summary.expires_at is None else instant(summary.expires_at))),
     ]
 

@@ -79,12 +79,12 @@ def turn_card(turn: QueuedTurn) -> Fields:
         ("dispatch", Cell(turn.dispatch_id or "")),
         ("owner", Cell(turn.owner or "")),
         ("epoch", Cell("" if turn.epoch is None else str(turn.epoch))),
-        ("expires at", Cell(_time(turn.expires_at))),
+        ("expires at", Cell(moment(turn.expires_at))),
         ("retried", Cell(str(turn.attempts or ""))),
-        ("not before", Cell(_time(turn.not_before))),
-        ("created at", Cell(_time(turn.created_at))),
-        ("updated at", Cell(_time(turn.updated_at))),
-        *(("evidence", Cell(_reported(piece))) for piece in turn.evidence),
+        ("not before", Cell(moment(turn.not_before))),
+        ("created at", Cell(moment(turn.created_at))),
+        ("updated at", Cell(moment(turn.updated_at))),
+        *(("evidence", Cell(reported(piece))) for piece in turn.evidence),
     ]
 
 
@@ -95,7 +95,7 @@ def claim_card(claim: Claim) -> Fields:
         ("queued turn", Cell(claim.queued_turn_id or "")),
         ("owner", Cell(claim.owner)),
         ("epoch", Cell(str(claim.epoch))),
-        ("expires at", Cell(_time(claim.expires_at))),
+        ("expires at", Cell(moment(claim.expires_at))),
         ("submission", Cell("" if claim.submission is None else summary(claim.submission))),
     ]
 
@@ -114,7 +114,7 @@ def claim_table(claims: Sequence[Claim]) -> Table:
             Cell(claim.thread_id),
             Cell(str(claim.epoch)),
             Cell(claim.queued_turn_id or ""),
-            Cell(_time(claim.expires_at)),
+            Cell(moment(claim.expires_at)),
             Cell(summary(claim.submission)),
         )
         for claim in claims
@@ -143,11 +143,13 @@ def _failure(turn: QueuedTurn) -> str:
             return squeezed(json_text.compact(other))
 
 
-def _reported(piece: Evidence) -> str:
+def reported(piece: Evidence) -> str:
+    """A piece of evidence on one line."""
     value = "" if piece.value is None else f": {squeezed(json_text.compact(piece.value))}"
     who = f"{piece.owner} (epoch {piece.epoch})"
     return f"{instant(piece.recorded_at)} {who} {piece.kind}{value}"
 
 
-def _time(time: datetime | None) -> str:
+def moment(time: datetime | None) -> str:
+    """A time, or nothing."""
     return "" if time is None else instant(time)

@@ -13,9 +13,9 @@ from turnledger.cli.parameter import (
     THREAD,
     count,
     identifier,
+    object_of,
     position,
     queued_turn_argument,
-    submission_of,
     thread_argument,
 )
 from turnledger.cli.plain_text import counted
@@ -77,7 +77,7 @@ def _never_was(thread_id: str, queued_turn_id: str) -> Finding:
 )
 @thread_argument
 @queued_turn_argument
-@click.argument("submission", type=submission_of)
+@click.argument("submission", type=object_of("submission"))
 def edit(thread_id: str, queued_turn_id: str, submission: dict[str, Any]) -> None:
     """Give a visible queued turn another submission; it keeps its id and place."""
     with current().writing() as ledger:

@@ -3,16 +3,17 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import Any, cast
 
+from turnledger.claiming import MINUTE, Seconds, claimer, shown
 from turnledger.domain import thread_queue
 from turnledger.domain.duration import check_duration
 from turnledger.domain.errors import ClaimLost, InvalidPayload, ThreadDeleted, Unreadable
 from turnledger.domain.identifier import check_count, check_identifier
-from turnledger.domain.thread_queue import Claim, ThreadQueue, made
+from turnledger.domain.thread_queue import Claim, ThreadQueue
 from turnledger.domain.thread_queue import commands as c
+from turnledger.domain.value import made
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.claimable import claimable_threads
 from turnledger.infrastructure.origin import Origin
@@ -22,9 +23,6 @@ from turnledger.queue.desk import QueueDesk
 from turnledger.queue.lost_claims import keep_lost_dispatch, keep_lost_result
 
 _log = logging.getLogger(__name__)
-
-MINUTE = timedelta(seconds=60)
-Seconds = float | timedelta
 
 
 class Claims(QueueDesk):
@@ -42,7 +40,7 @@ class Claims(QueueDesk):
             Unreadable: The head's stored submission is damaged. It stays where it is.
         """
         check_identifier("thread_id", thread_id)
-        command = c.ClaimHead(thread_id=thread_id, **self._claimer(owner, lease))
+        command = c.ClaimHead(thread_id=thread_id, **claimer(self._settings, owner, lease))
         return self._backend.transact(lambda unit: self._claim(unit, command, None))
 
     def claim_next(self, owner: str, *, limit: int = 1, lease: Seconds = MINUTE) -> list[Claim]:
@@ -55,13 +53,13 @@ class Claims(QueueDesk):
             limit: At most so many, of as many threads.
             lease: For how long, as seconds or a timedelta.
         """
-        claimer, most = self._claimer(owner, lease), check_count("limit", limit)
+        who, most = claimer(self._settings, owner, lease), check_count("limit", limit)
 
         def work(unit: UnitOfWork) -> list[Claim]:
             claims: list[Claim] = []
             origin = self._backend.origin()
             for thread_id in claimable_threads(unit, most):
-                command = c.ClaimHead(thread_id=thread_id, **claimer)
+                command = c.ClaimHead(thread_id=thread_id, **who)
                 try:
                     claim = self._claim(unit, command, origin)
                 except Unreadable as error:
@@ -191,10 +189,6 @@ class Claims(QueueDesk):
             keep_lost_result(self._backend, claim, "fail", kept, altered=altered)
             raise
 
-    def _claimer(self, owner: str, lease: Seconds) -> dict[str, Any]:
-        duration = check_duration("lease", lease, self._settings.max_lease)
-        return {"owner": check_identifier("owner", owner), "lease": duration}
-
     def _claim(self, unit: UnitOfWork, command: c.ClaimHead, origin: Origin | None) -> Claim | None:
         loaded = repository.load(unit, command)
         events = thread_queue.decide(loaded.state, command, loaded.context)
@@ -221,16 +215,4 @@ class Claims(QueueDesk):
         )
 
     def _shown(self, claim: Claim) -> dict[str, Any]:
-        """The part of a claim that a command must show."""
-        if not isinstance(claim, Claim):
-            raise InvalidPayload("claim", f"must be a Claim, not {type(claim).__name__}")
-        check_identifier("thread_id", claim.thread_id)
-        check_identifier("owner", claim.owner)
-        if not isinstance(claim.epoch, int):
-            raise InvalidPayload(
-                "claim", f"has the epoch {claim.epoch!r}, which is no whole number"
-            )
-        if claim.generation != self._backend.generation:
-            reason = "it was given out before the ledger was restored from a backup"
-            raise ClaimLost(claim.thread_id, claim.owner, claim.epoch, reason)
-        return {"thread_id": claim.thread_id, "owner": claim.owner, "epoch": claim.epoch}
+        return shown(self._backend, claim, Claim)

@@ -11,8 +11,9 @@ from turnledger.domain.errors import IdempotencyConflict, InvalidPayload
 from turnledger.domain.event import Envelope
 from turnledger.domain.identifier import LARGEST, check_count, check_identifier
 from turnledger.domain.payload import canonical_hash, check_object
-from turnledger.domain.thread_queue import QueuedTurn, ThreadQueue, made
+from turnledger.domain.thread_queue import QueuedTurn, ThreadQueue
 from turnledger.domain.thread_queue import commands as c
+from turnledger.domain.value import made
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.queue_rows import as_queued_turn
 from turnledger.infrastructure.statement import EVERYTHING

@@ -9,18 +9,23 @@ import pytest
 import turnledger
 from turnledger import AsyncLedger, Ledger
 from turnledger.asynchronous.log import AsyncLog
-from turnledger.asynchronous.services import AsyncQueue, AsyncThreads
+from turnledger.asynchronous.services import AsyncInbox, AsyncQueue, AsyncThreads, AsyncTimers
+from turnledger.inbox import Inbox
 from turnledger.log import Log
 from turnledger.queue import Queue
 from turnledger.threads import Threads
+from turnledger.timers import Timers
 
 TWINS: dict[type, type] = {
     Ledger: AsyncLedger,
     Queue: AsyncQueue,
+    Inbox: AsyncInbox,
     Threads: AsyncThreads,
+    Timers: AsyncTimers,
     Log: AsyncLog,
 }
 FOR_NEIGHBOURS = {"find", "page", "start"}  # of Log: what `why` and the twin call
+BLOCKING = {"scheduler"}  # of Timers: it runs in a thread, or a process, of its own
 NOT_AWAITED = {"acting_as", "transaction", "follow"}  # blocks, and an iterator
 
 
@@ -29,7 +34,7 @@ def public(kind: type) -> dict[str, Any]:
     return {
         name: member
         for name, member in inspect.getmembers_static(kind)
-        if not name.startswith("_") and name not in FOR_NEIGHBOURS
+        if not name.startswith("_") and name not in FOR_NEIGHBOURS | BLOCKING
     }
 
 
@@ -72,6 +77,6 @@ def test_both_doors_take_the_same(tmp_path: Any) -> None:
     assert parameters(turnledger.open_async) == parameters(turnledger.open)
     with turnledger.open(tmp_path / "ledger.db") as ledger:
         parts = {name for name in vars(ledger) if not name.startswith("_")}
-    assert parts == {"log", "queue", "settings", "threads"}
+    assert parts == {"inbox", "log", "queue", "settings", "threads", "timers"}
     hint = inspect.signature(AsyncLedger.acting_as).return_annotation
     assert hint == AbstractContextManager[None]

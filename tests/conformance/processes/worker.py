@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import turnledger
-from turnledger import Claim, InvalidTransition, Ledger, Settings
+from turnledger import Claim, InvalidTransition, Ledger, MessageClaim, Settings
 
 GIVE_UP_SECONDS = 300  # so that a test whose worker hangs fails, with the worker's stack
 
@@ -51,6 +51,44 @@ def deliver(ledger: Ledger, owner: str, outbox: str) -> None:
         say("sent", claim.submission)
         ledger.queue.ack(claim)
         say("acked", claim.submission)
+
+
+def hand_over(ledger: Ledger, owner: str, outbox: str, mode: Any) -> None:
+    """Recover, then deliver the messages of one thread, one by one."""
+    ledger.inbox.recover(mode=mode)
+    say("claiming")
+    can = {"can_after_turn": True, "can_steer_current_turn": False}
+    while isinstance(claim := ledger.inbox.claim_next("thread", owner, **can), MessageClaim):
+        say("claimed", claim.content)
+        with Path(outbox).open("a", encoding="utf-8") as file:
+            file.write(claim.content + "\n")
+        say("sent", claim.content)
+        ledger.inbox.confirm(claim)
+        say("confirmed", claim.content)
+
+
+def take(ledger: Ledger, owner: str, count: str) -> None:
+    """Deliver the messages of many threads, and say what was won."""
+    wait_for_the_start()
+    won = []
+    for number in range(int(count)):
+        thread = f"thread {number}"
+        while ledger.inbox.list(thread):
+            claim = ledger.inbox.claim_next(
+                thread, owner, can_after_turn=True, can_steer_current_turn=False
+            )
+            if isinstance(claim, MessageClaim):
+                ledger.inbox.confirm(claim)
+                won.append([thread, claim.epoch, claim.content])
+    say("won", won)
+
+
+def post(ledger: Ledger, message_id: str, text: str) -> None:
+    """Post a message under the id that its sender gave it."""
+    wait_for_the_start()
+    say("posting")
+    message = ledger.inbox.post("thread", text, source="worker", message_id=message_id)
+    say("posted", message.duplicate)
 
 
 def refuse(ledger: Ledger, owner: str, outbox: str) -> None:
@@ -112,7 +150,8 @@ def claim(ledger: Ledger, owner: str, count: str) -> None:
 
 
 ROLES: dict[str, Callable[..., None]] = {
-    role.__name__: role for role in (deliver, refuse, append, look, work, edit, claim)
+    role.__name__: role
+    for role in (deliver, refuse, append, look, work, edit, claim, hand_over, take, post)
 }
 
 

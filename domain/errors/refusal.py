@@ -1,0 +1,151 @@
+"""The state doesn't allow it; nothing changed."""
+
+from typing import Any
+
+from turnledger.domain.errors.root import LedgerError
+
+
+class Refusal(LedgerError):
+    """The state doesn't allow it. Nothing changed."""
+
+
+class ClaimLost(Refusal):
+    """The claim isn't the current one any more, or its lease is over. Stop working on it."""
+
+    thread_id: str
+    owner: str
+    epoch: int
+
+    def __init__(self, thread_id: str, owner: str, epoch: int, reason: str) -> None:
+        super().__init__(
+            f"{owner}'s claim on thread {thread_id} (epoch {epoch}) is lost: {reason}; stop "
+            "working on it",
+            thread_id=thread_id,
+            owner=owner,
+            epoch=epoch,
+            reason=reason,
+        )
+
+
+class IdempotencyConflict(Refusal):
+    """The key was used before, for something else."""
+
+    def __init__(self, scope: str, key: str, command: str) -> None:
+        super().__init__(
+            f"key {key!r} of {scope} was used by {command} with other arguments; use a new key "
+            "for a new request",
+            scope=scope,
+            key=key,
+            command=command,
+        )
+
+
+class InvalidTransition(Refusal):
+    """What is there isn't in a state from which this command goes on."""
+
+    def __init__(self, thread_id: str, command: str, reason: str, **facts: Any) -> None:
+        super().__init__(
+            f"{command} on thread {thread_id}: {reason}",
+            thread_id=thread_id,
+            command=command,
+            reason=reason,
+            **facts,
+        )
+
+
+class QueueFull(Refusal):
+    """The thread has as many visible queued turns as the setting allows."""
+
+    retryable = True
+    limit: int
+    visible: int
+
+    def __init__(self, thread_id: str, visible: int, limit: int) -> None:
+        super().__init__(
+            f"thread {thread_id} has {visible} visible queued turns of at most {limit}; delete "
+            "some, or wait until they have run",
+            thread_id=thread_id,
+            visible=visible,
+            limit=limit,
+        )
+
+
+class QueuedTurnNotFound(Refusal):
+    """The thread has no such queued turn, or not any more."""
+
+    def __init__(self, thread_id: str, queued_turn_id: str) -> None:
+        super().__init__(
+            f"thread {thread_id} has no queued turn {queued_turn_id} in its visible queue",
+            thread_id=thread_id,
+            queued_turn_id=queued_turn_id,
+        )
+
+
+class ReorderMismatch(Refusal):
+    """The given ids aren't exactly the visible queue. List it again and decide anew."""
+
+    retryable = True
+    missing: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def __init__(
+        self,
+        thread_id: str,
+        missing: tuple[str, ...],
+        unknown: tuple[str, ...],
+        repeated: tuple[str, ...] = (),
+    ) -> None:
+        parts = (("missing", missing), ("unknown", unknown), ("given twice", repeated))
+        said = "; ".join(f"{word}: {', '.join(ids)}" for word, ids in parts if ids)
+        super().__init__(
+            f"the ids aren't exactly the visible queue of thread {thread_id} ({said}); list it "
+            "again",
+            thread_id=thread_id,
+            missing=missing,
+            unknown=unknown,
+            repeated=repeated,
+        )
+
+
+class ThreadArchived(Refusal):
+    """The thread is archived: it takes and starts no work until it is unarchived."""
+
+    def __init__(self, thread_id: str) -> None:
+        message = f"thread {thread_id} is archived; unarchive it first"
+        super().__init__(message, thread_id=thread_id)
+
+
+class ThreadDeleted(Refusal):
+    """The thread is deleted. Its history remains; it takes no more commands."""
+
+    def __init__(self, thread_id: str) -> None:
+        message = f"thread {thread_id} is deleted; use another thread"
+        super().__init__(message, thread_id=thread_id)
+
+
+class TimerLimitReached(Refusal):
+    """The thread has as many live timers as the setting allows."""
+
+    retryable = True
+    limit: int
+    live: int
+
+    def __init__(self, thread_id: str, live: int, limit: int) -> None:
+        super().__init__(
+            f"thread {thread_id} has {live} live timers of at most {limit}; delete some, or wait "
+            "until they have ended",
+            thread_id=thread_id,
+            live=live,
+            limit=limit,
+        )
+
+
+class TimerNotFound(Refusal):
+    """The thread has no such timer, or not any more."""
+
+    def __init__(self, thread_id: str, timer_id: str) -> None:
+        super().__init__(
+            f"thread {thread_id} has no live timer {timer_id}",
+            thread_id=thread_id,
+            timer_id=timer_id,
+        )

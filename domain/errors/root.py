@@ -1,0 +1,62 @@
+"""What all errors share, and those that stand directly under the root."""
+
+import re
+from typing import Any, ClassVar
+
+_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class LedgerError(Exception):
+    """The root of all that turnledger raises.
+
+    Attributes:
+        code: The class name in snake case; stable, for programs.
+        retryable: Whether the same call may succeed later without anybody's help.
+    """
+
+    code: ClassVar[str] = "ledger_error"
+    retryable: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Derive the stable code from the class name."""
+        super().__init_subclass__(**kwargs)
+        cls.code = _WORD_START.sub("_", cls.__name__).lower()
+
+    def __init__(self, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.facts = facts
+        self.__dict__.update(facts)
+
+    def __reduce__(self) -> Any:
+        """Pickle by message and facts, whatever the subclass's constructor takes."""
+        return (_rebuild, (type(self), self.message, self.facts))
+
+
+def _rebuild(kind: type[LedgerError], message: str, facts: dict[str, Any]) -> LedgerError:
+    error = kind.__new__(kind)
+    LedgerError.__init__(error, message, **facts)
+    return error
+
+
+class OtherGeneration(LedgerError):
+    """A cursor comes from before the ledger was restored: events it saw may not exist now."""
+
+    def __init__(self, given: str, current: str) -> None:
+        super().__init__(
+            f"the cursor is of generation {given}, the ledger is of generation {current} (it "
+            "was restored from a backup); read again from the start",
+            given=given,
+            current=current,
+        )
+
+
+class Unreadable(LedgerError):
+    """A stored record is damaged or of a newer release. It is kept, and nothing is done with it."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(
+            f"{what} can't be read: {reason}; it is kept as it is (see `turnledger verify`)",
+            what=what,
+            reason=reason,
+        )
