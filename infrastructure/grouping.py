@@ -1,7 +1,7 @@
 """Group commit on SQLite: commands that come at the same time share a transaction.
 
 A commit costs a wait for the disk, whatever is in it. The thread that has the writer's lock does
-the errands of those who wait for it as well, each under a savepoint of its own, and they go on
+the errands of those who wait for it as well, each undone alone if it is refused, and they go on
 once all of it is committed. Who finds the lock free waits for nobody.
 """
 
