@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from turnledger import Ledger
 
 SCRIPT = Path(__file__).with_name("worker.py")
-ROUNDS, THREADS = 4, 16
+ROUNDS, THREADS = 2, 16
 BEFORE_THE_KILL = 150
 
 
