@@ -4,6 +4,7 @@ import multiprocessing
 import resource
 import time
 import traceback
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from itertools import pairwise
 from multiprocessing.connection import Connection
@@ -77,8 +78,8 @@ class Run:
         self.stop.set()
 
 
-class Peer:
-    """One library in use; what all of them may leave as it is.
+class Peer(ABC):
+    """One library in use. What isn't abstract may be left as it is.
 
     Attributes:
         processes: How many worker processes for each store.
@@ -98,24 +99,24 @@ class Peer:
         """Remember where the data is: a folder, or the URL of an empty database."""
         self.store, self.where, self.size = store, where, size
 
+    @abstractmethod
     def prepare(self) -> str:
         """Make what is needed, once; give the durability that it really has."""
-        raise NotImplementedError
 
     def open(self) -> None:
         """Connect, in a driver or a worker process."""
 
+    @abstractmethod
     def put(self, turn: Turn) -> None:
         """Enqueue one."""
-        raise NotImplementedError
 
     def unfinished(self) -> int:
         """How many are not acked, once all were handled."""
         return 0
 
+    @abstractmethod
     def work(self, run: Run) -> None:
         """Handle turns until told to stop; in a worker process."""
-        raise NotImplementedError
 
     def begin(self) -> None:
         """In the driver, when the workers begin."""
