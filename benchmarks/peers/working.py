@@ -103,7 +103,7 @@ class Peer(ABC):
     def prepare(self) -> str:
         """Make what is needed, once; give the durability that it really has."""
 
-    def open(self) -> None:
+    def open(self) -> None:  # noqa: B027 - not every peer needs it
         """Connect, in a driver or a worker process."""
 
     @abstractmethod
@@ -118,13 +118,13 @@ class Peer(ABC):
     def work(self, run: Run) -> None:
         """Handle turns until told to stop; in a worker process."""
 
-    def begin(self) -> None:
+    def begin(self) -> None:  # noqa: B027 - not every peer needs it
         """In the driver, when the workers begin."""
 
-    def end(self) -> None:
+    def end(self) -> None:  # noqa: B027 - not every peer needs it
         """In the driver, before the workers stop."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - not every peer needs it
         """Disconnect."""
 
 
