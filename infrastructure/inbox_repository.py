@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from turnledger.domain import inbox
 from turnledger.domain.claim import is_stale
@@ -19,6 +19,7 @@ from turnledger.domain.event import Event
 from turnledger.domain.inbox import STATE_FORM, InFlight, Message, State
 from turnledger.domain.inbox.commands import InboxCommand
 from turnledger.domain.limits import Context
+from turnledger.infrastructure.head_state import state_of
 from turnledger.infrastructure.inbox_rows import STALE, InboxRows, MessageRow, as_message
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.rows import Head, HeadChange
@@ -123,11 +124,9 @@ def _state(unit: UnitOfWork, head: Head) -> State:
     """The state that a head row holds; from the events, if it is of another form, or damaged."""
     if head.is_new:
         return State()
-    try:
-        known = from_json(head.state) if head.form == STATE_FORM else None
-        return State.from_scalars(known, head.epoch)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return _from_events(unit, head.stream_id)
+    return state_of(
+        head, STATE_FORM, State.from_scalars, lambda: _from_events(unit, head.stream_id)
+    )
 
 
 def _from_events(unit: UnitOfWork, stream_id: str) -> State:

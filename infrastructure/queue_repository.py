@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 from sqlalchemy import bindparam, select
 
 from turnledger.domain import thread_queue
@@ -20,6 +20,7 @@ from turnledger.domain.thread_queue import STATE_FORM, State, Turn
 from turnledger.domain.thread_queue.commands import QueueCommand
 from turnledger.domain.value import value
 from turnledger.infrastructure.glance import Glance
+from turnledger.infrastructure.head_state import state_of
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.queue_reader import (
     FIRST,
@@ -245,11 +246,12 @@ def _state(
     """The state that a head row holds; from the events, if it is of another form, or damaged."""
     if row is None:
         return State(turns=turns, dispatch_ids=used)
-    try:
-        known = from_json(head.state) if head.form == STATE_FORM else None
-        state = State.from_scalars(known, head.epoch, turns, used)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        state = _from_events(unit, head.stream_id).but(turns=turns, dispatch_ids=used)
+    state = state_of(
+        head,
+        STATE_FORM,
+        lambda scalars, epoch: State.from_scalars(scalars, epoch, turns, used),
+        lambda: _from_events(unit, head.stream_id).but(turns=turns, dispatch_ids=used),
+    )
     if row[HEAD_WIDTH] == "active":
         return state
     thread_id = head.stream_id.removeprefix(_QUEUE_PREFIX)

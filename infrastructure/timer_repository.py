@@ -8,7 +8,7 @@ and two creators don't pass the limit together.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 from sqlalchemy import bindparam, select
 
 from turnledger.domain import thread_queue, timer
@@ -19,6 +19,7 @@ from turnledger.domain.thread import Lifecycle
 from turnledger.domain.timer import STATE_FORM, Content, State, Surroundings
 from turnledger.domain.timer.commands import TimerCommand
 from turnledger.infrastructure import timer_rows
+from turnledger.infrastructure.head_state import state_of
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.rows import Head, HeadChange
 from turnledger.infrastructure.schema import streams
@@ -138,11 +139,9 @@ def _state(unit: UnitOfWork, head: Head) -> State:
     """The state that a head row holds; from the events, if it is of another form, or damaged."""
     if head.is_new:
         return State()
-    try:
-        known = from_json(head.state) if head.form == STATE_FORM else None
-        return State.from_scalars(known, head.epoch)  # type: ignore[arg-type]
-    except (TypeError, ValueError, KeyError, OverflowError):
-        return timer.fold(unit.events(head.stream_id))
+    return state_of(
+        head, STATE_FORM, State.from_scalars, lambda: timer.fold(unit.events(head.stream_id))
+    )
 
 
 def _with_row(

@@ -256,19 +256,21 @@ class Joined(UnitOfWork):
         Raises:
             StoreError: What raised was the driver's, or the transaction is lost.
         """
-        error = error or self.lost
-        if error is None:
+        raised = error or self.lost
+        if raised is None:
             if self._savepoint:
                 self.cursor.execute("RELEASE SAVEPOINT command")
             return
         undone = self._store.undo(self.cursor, self._written, savepoint=self._savepoint)
-        failure = self._store.failure(error)
+        failure = self._store.failure(raised)
         if not undone or isinstance(failure, Conflict):
-            lost = self._lose(error)
-            if isinstance(error, Exception):
-                raise lost from error
+            lost = self._lose(raised)
+            if isinstance(raised, Exception):
+                raise lost from raised
         elif failure is not None:
-            raise failure from error
+            raise failure from raised
+        elif error is None:
+            raise raised  # the block went on as if nothing were lost
 
     def _lose(self, error: BaseException) -> StoreError:
         """Let nothing of the transaction be kept."""

@@ -2,81 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from datetime import timedelta
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic_core import from_json, to_json
 
-from turnledger.domain import inbox, thread
+from tests.domain.histories import Histories, Moment
+from turnledger.domain import inbox
 from turnledger.domain.errors import ClaimLost, InvalidTransition, Refusal
-from turnledger.domain.event import Event, EventRegistry
+from turnledger.domain.event import EventRegistry
 from turnledger.domain.inbox import Inbox, State, broken_rule, decide, fold
 from turnledger.domain.inbox import commands as c
 from turnledger.domain.limits import Context, Limits
 from turnledger.domain.payload import encode
 
-NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 LIMITS = Limits(max_claims=2, max_lease=timedelta(hours=1))
 SCALARS = State._fields.index("epoch") + 1
-SECONDS = (0, 0, 0, 0, 0.000_001, 1, 59, 60, -30, 7_200)
-LIVES = (thread.Archive, thread.Unarchive)
 NOTHING_AGAIN = (c.Delete, c.ClaimNext, c.Recover, c.Clear)
 REFUSED_AGAIN: dict[type[c.InboxCommand], type[Refusal]] = {
     c.Confirm: ClaimLost,
     c.Release: ClaimLost,
     c.Requeue: InvalidTransition,
 }
-settled = settings(derandomize=True, database=None, deadline=None, max_examples=100)
 
 
-class Moment(NamedTuple):
-    """A command on the state that it is decided on."""
-
-    state: State
-    command: c.InboxCommand
-    context: Context
-
-    def answer(self) -> tuple[list[Event], str]:
-        """What is decided: events, or the words of a refusal."""
-        try:
-            return list(decide(*self)), ""
-        except Refusal as refusal:
-            return [], f"{refusal.code}: {refusal}"
-
-
-def law(test: Callable[[Iterator[Moment]], None]) -> Callable[[], None]:
-    """A test that takes a history."""
-
-    @settled
-    @given(seed=st.integers(0, 2**32), steps=st.integers(1, 70))
-    def tested(seed: int, steps: int) -> None:
-        test(walk(Random(seed), steps))
-
-    return tested
-
-
-def walk(random: Random, steps: int) -> Iterator[Moment]:
-    """The moments of a history; the state is folded from its events."""
-    state, life, now, last = State(), thread.State(), NOW, NOW
-    for step in range(steps):
-        now += timedelta(seconds=random.choice(SECONDS))
-        last = max(now, last)
-        context = Context(now, last, LIMITS)
-        if random.random() < 0.06:
-            wish = random.choice(LIVES)(thread_id="thread")
-            for event in thread.decide(life, wish, context):
-                life = thread.evolve(life, event)
-            state = state._replace(lifecycle=life.lifecycle)
-        moment = Moment(state, wished(random, state, step, now), context)
-        yield moment
-        state = fold(moment.answer()[0], state)
-
-
-def wished(random: Random, state: State, step: int, now: datetime) -> c.InboxCommand:
+def wished(random: Random, state: State, step: int, context: Context) -> c.InboxCommand:
     """Any command, about something that is there, mostly."""
     flying = state.in_flight
     claim: dict[str, Any] = {"thread_id": "thread", "owner": "x", "epoch": state.epoch}
@@ -95,7 +47,7 @@ def wished(random: Random, state: State, step: int, now: datetime) -> c.InboxCom
             source="test",
             delivery=random.choice((*inbox.DELIVERIES, *inbox.DELIVERIES, "by-pigeon")),
             metadata={},
-            queued_at=None if age is None else now - timedelta(seconds=age),
+            queued_at=None if age is None else context.now - timedelta(seconds=age),
         ),
         *(claiming, claiming, claiming),
         *(c.Confirm(**claim), c.Release(**claim)),
@@ -105,10 +57,14 @@ def wished(random: Random, state: State, step: int, now: datetime) -> c.InboxCom
     return c.Clear(thread_id="thread") if random.random() < 0.01 else random.choice(choices)
 
 
+histories = Histories(decide, fold, State(), LIMITS, wished)
+answer, law = histories.answer, histories.law
+
+
 @law
 def test_deciding_is_pure_and_breaks_no_rule(history: Iterator[Moment]) -> None:
     for moment in history:
-        first, again = moment.answer(), moment.answer()
+        first, again = answer(moment), answer(moment)
         assert first == again
         for event in first[0]:
             assert broken_rule(moment.state, event) is None
@@ -118,7 +74,7 @@ def test_deciding_is_pure_and_breaks_no_rule(history: Iterator[Moment]) -> None:
 def test_an_event_is_read_as_it_was_written(history: Iterator[Moment]) -> None:
     registry = EventRegistry(inbox.EVENTS)
     for moment in history:
-        for event in moment.answer()[0]:
+        for event in answer(moment)[0]:
             assert registry.read(event.TOPIC, event.SCHEMA_VERSION, encode(event)) == event
 
 
@@ -136,7 +92,7 @@ def test_every_message_is_in_one_state_and_counted_once(history: Iterator[Moment
 @law
 def test_epochs_rise_by_one_and_never_fall(history: Iterator[Moment]) -> None:
     for moment in history:
-        for event in moment.answer()[0]:
+        for event in answer(moment)[0]:
             after = fold([event], moment.state)
             assert after.epoch - moment.state.epoch == isinstance(event, Inbox.Claimed)
 
@@ -144,10 +100,10 @@ def test_epochs_rise_by_one_and_never_fall(history: Iterator[Moment]) -> None:
 @law
 def test_the_same_command_again_does_nothing_or_says_so(history: Iterator[Moment]) -> None:
     for moment in history:
-        events, _ = moment.answer()
+        events, _ = answer(moment)
         if not events or isinstance(events[0], Inbox.Rejected):
             continue
-        again = moment._replace(state=fold(events, moment.state)).answer()
+        again = answer(moment._replace(state=fold(events, moment.state)))
         kind = type(moment.command)
         if kind in NOTHING_AGAIN:
             assert again == ([], "")
@@ -170,8 +126,8 @@ def test_a_head_row_holds_what_the_next_command_needs(history: Iterator[Moment])
         read = State.from_scalars(from_json(text), state.epoch, known)
         assert to_json(read.scalars()) == text
         short = moment._replace(state=read._replace(lifecycle=state.lifecycle))
-        events, said = moment.answer()
-        assert short.answer() == (events, said)
+        events, said = answer(moment)
+        assert answer(short) == (events, said)
         assert fold(events, short.state)[:SCALARS] == fold(events, state)[:SCALARS]
         if isinstance(command, c.ClaimNext):
             assert inbox.not_ready(*short) == inbox.not_ready(*moment)  # type: ignore[arg-type]

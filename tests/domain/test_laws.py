@@ -7,17 +7,15 @@ breaks a law.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from datetime import timedelta
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic_core import from_json, to_json
 
-from turnledger.domain import thread
+from tests.domain.histories import NOW, Histories, Moment
 from turnledger.domain.errors import ClaimLost, InvalidTransition, Refusal
 from turnledger.domain.event import Event, EventRegistry
 from turnledger.domain.limits import Context, Limits
@@ -36,7 +34,6 @@ from turnledger.domain.thread_queue import (
 from turnledger.domain.thread_queue import commands as c
 
 SCALARS = State._fields.index("epoch") + 1  # what the head row holds
-NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 LIMITS = Limits(max_visible_turns=4, max_claims=2, max_lease=timedelta(hours=1))
 KINDS: tuple[type[c.QueueCommand], ...] = (
     *(c.Append, c.AppendMany, c.Edit, c.Delete, c.Clear, c.Reorder, c.ClaimHead, c.Renew),
@@ -47,7 +44,6 @@ OFTEN: tuple[type[c.QueueCommand], ...] = (
     *(c.Append, c.ClaimHead, c.StartDispatch, c.Ack, c.Fail, c.Retry, c.Resolve, c.Renew),
     *(c.Release, c.Recover, c.AckDispatch, c.Resume),
 )
-LIVES = (thread.Archive, thread.Unarchive)
 
 # What the same command leads to at once again, command by command. An append makes another turn,
 # with another id: its key and its id are looked up before it is decided.
@@ -65,60 +61,15 @@ REFUSED_AGAIN: dict[type[c.QueueCommand], type[Refusal]] = {
 THE_SAME_AGAIN = (c.Edit, c.Renew)  # and the state is as after the first time
 
 
-class Moment(NamedTuple):
-    """A command on the state that it is decided on."""
-
-    state: State
-    command: c.QueueCommand
-    context: Context
-
-    def answer(self) -> tuple[list[Event], str]:
-        """What is decided: events, or the words of a refusal."""
-        try:
-            return list(decide(*self)), ""
-        except Refusal as refusal:
-            return [], f"{refusal.code}: {refusal}"
-
-
 TEXTS = ("", "text", "\x00", "\u2028", "\u00e9", "\U0001f600", '"', "\ufffd")
-SECONDS = (0, 0, 0, 0, 0, 0.000_001, 1, 59, 60, -30, 7_200)
-settled = settings(derandomize=True, database=None, deadline=None, max_examples=100)
 
 
-def law(test: Callable[[Iterator[Moment]], None]) -> Callable[[], None]:
-    """A test that takes a history."""
-
-    @settled
-    @given(seed=st.integers(0, 2**32), steps=st.integers(1, 70))
-    def tested(seed: int, steps: int) -> None:
-        test(walk(Random(seed), steps))
-
-    return tested
-
-
-def walk(random: Random, steps: int) -> Iterator[Moment]:
-    """The moments of a history; the state is folded from its events."""
-    state, life, now, last = State(), thread.State(), NOW, NOW
-    for _ in range(steps):
-        now += timedelta(seconds=random.choice(SECONDS))
-        last = max(now, last)
-        context = Context(now, last, LIMITS)
-        if random.random() < 0.06:
-            wish = random.choice(LIVES)(thread_id="thread")
-            for event in thread.decide(life, wish, context):
-                life = thread.evolve(life, event)
-            state = state._replace(lifecycle=life.lifecycle)
-        moment = Moment(state, wished(random, state, context), context)
-        yield moment
-        state = fold(moment.answer()[0], state)
-
-
-def wished(random: Random, state: State, context: Context) -> c.QueueCommand:
+def wished(random: Random, state: State, _step: int, context: Context) -> c.QueueCommand:
     """A command: one of four is any, the others are allowed."""
     likely = random.choice((OFTEN, OFTEN, OFTEN, KINDS))
     for kind in random.sample(likely, len(likely)):
         command = command_of(random, kind, state)
-        if likely is KINDS or Moment(state, command, context).answer()[0]:
+        if likely is KINDS or histories.answer(Moment(state, command, context))[0]:
             return command
     return command
 
@@ -157,11 +108,15 @@ def command_of(random: Random, kind: type[Any], state: State) -> c.QueueCommand:
     return command
 
 
+histories = Histories(decide, fold, State(), LIMITS, wished)
+answer, law = histories.answer, histories.law
+
+
 @law
 def test_decide_is_pure(history: Iterator[Moment]) -> None:
     for moment in history:
         turns = dict(moment.state.turns)
-        assert moment.answer() == moment.answer()
+        assert answer(moment) == answer(moment)
         assert moment.state.turns == turns
 
 
@@ -172,7 +127,7 @@ def test_evolve_is_total_on_what_was_decided_and_read_back(history: Iterator[Mom
     for moment in history:
         state = state._replace(lifecycle=moment.state.lifecycle)
         assert state == moment.state
-        for event in moment.answer()[0]:
+        for event in answer(moment)[0]:
             read = registry.read(event.TOPIC, event.SCHEMA_VERSION, encode(event))
             assert isinstance(read, Event)
             assert evolve(state, event) == evolve(state, read)
@@ -182,7 +137,7 @@ def test_evolve_is_total_on_what_was_decided_and_read_back(history: Iterator[Mom
 @law
 def test_the_same_command_again_does_nothing_or_says_so(history: Iterator[Moment]) -> None:
     for moment in history:
-        decided, _ = moment.answer()
+        decided, _ = answer(moment)
         after = fold(decided, moment.state)
         again = moment._replace(state=after)
         kind = type(moment.command)
@@ -192,11 +147,11 @@ def test_the_same_command_again_does_nothing_or_says_so(history: Iterator[Moment
             with pytest.raises(REFUSED_AGAIN[kind]):
                 decide(*again)
         elif kind in THE_SAME_AGAIN:
-            assert again.answer()[0] == decided
+            assert answer(again)[0] == decided
             assert fold(decided, after) == after
         else:
             assert kind in NOTHING_AGAIN
-            assert again.answer() == ([], "")
+            assert answer(again) == ([], "")
 
 
 @law
@@ -231,7 +186,7 @@ def test_what_is_gone_stays_gone(history: Iterator[Moment]) -> None:
 def test_what_is_decided_breaks_no_rule_of_history(history: Iterator[Moment]) -> None:
     for moment in history:
         state = moment.state
-        for event in moment.answer()[0]:
+        for event in answer(moment)[0]:
             assert broken_rule(state, event) is None
             state = evolve(state, event)
 
@@ -241,7 +196,7 @@ def test_epochs_rise_by_one_with_each_claim_and_never_fall(history: Iterator[Mom
     epoch = 0
     for moment in history:
         assert moment.state.epoch == epoch
-        for event in moment.answer()[0]:
+        for event in answer(moment)[0]:
             if isinstance(event, ThreadQueue.Claimed):
                 epoch += 1
                 assert event.epoch == epoch
@@ -281,8 +236,8 @@ def as_read(moment: Moment) -> Moment:
 def test_what_a_command_reads_is_all_that_its_decision_needs(history: Iterator[Moment]) -> None:
     for moment in history:
         short = as_read(moment)
-        decided = moment.answer()
-        assert short.answer() == decided
+        decided = answer(moment)
+        assert answer(short) == decided
         whole, part = fold(decided[0], moment.state), fold(decided[0], short.state)
         assert part[:SCALARS] == whole[:SCALARS]
         if moment.command.READS in ("head", "work", "visible"):

@@ -15,11 +15,11 @@ from turnledger.domain.errors import StoreError, StoreUnavailable
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import steady
 from turnledger.infrastructure.fair_lock import Errand
+from turnledger.infrastructure.grouping import LONGEST_SECONDS
 
 # Each has a connection of its own, and is started when the others are busy. PostgreSQL is fastest
 # with 4 to 8. On SQLite they ask questions; commands go through one thread, many in a transaction.
 MOST_THREADS = 8
-LONGEST_SECONDS = 0.02  # after so long no more commands are taken into a transaction
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

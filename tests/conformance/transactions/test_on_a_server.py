@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
+from datetime import timedelta
 from threading import Barrier
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import turnledger
 from tests.conformance.transactions.conftest import Undo, failing
 from tests.postgresql.proxy import Moment, Proxy, proxy
 from turnledger import ClaimLost, Ledger, LedgerError, QueueFull, Settings, StoreUnavailable
+from turnledger.domain import thread_queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from tests.postgresql.server import Database, Server
 
+STREAM = thread_queue.stream_id("thread")
 MOMENTS: tuple[Moment, ...] = ("before", "after")
 
 
@@ -480,4 +483,28 @@ def test_a_store_that_is_unavailable_in_the_middle_leaves_no_half_of_a_block_tha
             assert texts(ledger, thread) == (["1", "2", "3"] if told == "done" else []), number
             if not between.cuts:
                 break
+        assert ledger.verify().findings == ()
+
+
+def test_an_inner_block_that_passes_over_its_loss_is_told_at_its_end_and_the_outer_one_goes_on(
+    database: Database, beside: psycopg.Connection[tuple[Any, ...]]
+) -> None:
+    def inner() -> None:
+        with ledger.transaction():
+            append(ledger, "inner", "other")
+            with suppress(LedgerError):
+                append(ledger, "locked")
+
+    settings = Settings(busy_timeout=timedelta(milliseconds=20))
+    with turnledger.open(database.url, settings=settings) as ledger:
+        append(ledger, "before")
+        with ledger.transaction():
+            append(ledger, "outer", "other")
+            with beside.transaction():
+                beside.execute("SELECT FROM streams WHERE stream_id = %s FOR UPDATE", (STREAM,))
+                with pytest.raises(StoreUnavailable):
+                    inner()
+            append(ledger, "outer again", "other")
+        assert texts(ledger) == ["before"]
+        assert texts(ledger, "other") == ["outer", "outer again"]
         assert ledger.verify().findings == ()
