@@ -4,26 +4,19 @@ A long history is mostly made of whole queues that are appended and cleared at o
 four times as quick as turn by turn; a part of it is made of cycles as workers make them.
 """
 
-import sys
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+import cycle_postgresql
+from cycle import SUBMISSION
 from rich.console import Console
 from rich.progress import Progress
 
 import turnledger
 
-SUBMISSION = {
-    "threadId": "01a22d2f-9333-7c20-bee3-932580b298a8",
-    "clientUserMessageId": "client-META",
-    "input": [
-        {"type": "text", "text": "fix the flaky test in the parser " * 3, "text_elements": []}
-    ],
-    "responsesapiClientMetadata": {"source": "slack", "channel": "C123"},
-}
 CYCLE = 4  # events: appended, claimed, dispatch started, acked
 CYCLED = 0.2  # this part of the events is of cycles
 LARGEST_BATCH = 500
@@ -151,7 +144,4 @@ def waiting(turns: int, thread_id: str) -> Fill:
 
 def server(stack: ExitStack) -> str:
     """A database on a PostgreSQL server of our own."""
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    from tests.postgresql.server import server as started  # noqa: PLC0415 - of a checkout only
-
-    return stack.enter_context(stack.enter_context(started()).new_database()).url
+    return cycle_postgresql.private_server(stack)[0]

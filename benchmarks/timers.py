@@ -1,12 +1,12 @@
 """What timers cost: two schedulers on many due timers, and a scan among many that aren't due.
 
-    python benchmarks/timers.py                          on a file of its own
-    python benchmarks/timers.py --url postgresql+psycopg://USER@HOST/EMPTY_DATABASE
-    python benchmarks/timers.py --due 10000 --waiting 1000 1000000 --json
+    python benchmarks/timers.py                 on files
+    python benchmarks/timers.py --postgresql    on a server of our own
+    python benchmarks/timers.py --due 1000 --waiting 100000 --json
 
-The timers that wait are written into the read model alone, as a replay would write them: setting a
-million of them by command takes an hour, and the scan reads nothing else. So run it on a database
-that nobody needs.
+The scans are measured on two ledgers in turn, one with 1,000 timers that aren't due and one with a
+million. These are written into the read model alone, as a replay would write them: setting a
+million of them by command takes an hour, and the scan reads nothing else.
 """
 
 import argparse
@@ -15,9 +15,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
 from time import perf_counter, perf_counter_ns
 from typing import Any
+
+import cycle_postgresql
+import report
+from rich.console import Console
 
 import turnledger
 from turnledger import Delay, Settings
@@ -25,7 +31,7 @@ from turnledger.infrastructure import timer_rows
 from turnledger.infrastructure.statement import SQLITE
 from turnledger.timers.running import ahead
 
-THREADS, ROUNDS, BATCH = 100, 400, 10_000
+THREADS, TIMES, BATCH, FEW, MOST_TIMES = 100, 50, 10_000, 1_000, 1.3
 SETTINGS = Settings(max_timers=1_000_000)
 _INSERT = """
 INSERT INTO due_timers (timer_id, thread_id, next_run_at, due, runs, paused, trigger, delivery,
@@ -41,7 +47,7 @@ WITH RECURSIVE s(n) AS (SELECT FIRST UNION ALL SELECT n + 1 FROM s WHERE n < LAS
 _SERIES_ON_POSTGRESQL = "SELECT n FROM generate_series(FIRST, LAST) AS n"
 
 
-def fired(url: str) -> int:
+def fired(url: str) -> None:
     """A scheduler process: fires until nothing is due, and says what."""
     with turnledger.open(url, settings=SETTINGS) as ledger:
         print("ready", flush=True)
@@ -52,15 +58,14 @@ def fired(url: str) -> int:
         )
         scheduler.run(once=True)
     print(json.dumps(ids))
-    return 0
 
 
-def crowd(url: str, count: int) -> dict[str, Any]:
+def crowd(url: str, count: int) -> Iterator[report.Figure]:
     """Two scheduler processes on so many timers that are due."""
     with turnledger.open(url, settings=SETTINGS) as ledger:
         for number in range(count):
             ledger.timers.create(f"busy {number % THREADS}", Delay(seconds=0), str(number))
-        command = [sys.executable, __file__, "--url", url, "--scheduler"]
+        command = [sys.executable, __file__, "--scheduler", url]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         workers = [subprocess.Popen(command, **pipes) for _ in range(2)]  # noqa: S603 - this file
         for worker in workers:
@@ -71,18 +76,15 @@ def crowd(url: str, count: int) -> dict[str, Any]:
             worker.stdin.flush()
         shares = [json.loads(worker.communicate()[0]) for worker in workers]
         seconds = perf_counter() - start
-        ids = [one for share in shares for one in share]
-        whole = ledger.verify().ok
-    once = sorted(ids, key=int) == [str(number) for number in range(count)]
-    return {
-        "due": count,
-        "fired": len(ids),
-        "each once": once,
-        "shares": [len(share) for share in shares],
-        "seconds": round(seconds, 2),
-        "per second": round(count / seconds),
-        "verify": whole,
-    }
+        if not ledger.verify().ok:
+            sys.exit("the ledger isn't whole: the measurement is void")
+    ids = sorted(int(one) for share in shares for one in share)
+    twice = len(ids) - len(set(ids))
+    series = "two schedulers"
+    yield report.Figure(series, "timers fired of those due", len(set(ids)), f"of {count:,}")
+    yield report.Figure(series, "fired twice", twice, "timers", None, 0)
+    yield report.Figure(series, "the smaller share", min(map(len, shares)), "timers")
+    yield report.Figure(series, "it took", seconds, "s")
 
 
 def fill(ledger: turnledger.Ledger, first: int, last: int) -> None:
@@ -103,72 +105,68 @@ def fill(ledger: turnledger.Ledger, first: int, last: int) -> None:
             cursor.execute(sentence)
 
 
-def scans(ledger: turnledger.Ledger) -> dict[str, float]:
+def scans(ledger: turnledger.Ledger) -> report.Sample:
     """Medians in microseconds: the scan's query, a scheduler's look, and a fire_due of nothing."""
     backend = ledger._backend  # noqa: SLF001 - the query alone is measured
     ready = timer_rows.DUE[backend.store.dialect]
     given = {"now": 2_000_000_000_000_000, "limit": 100}
-    took: dict[str, list[float]] = {"query": [], "look": [], "fire_due": []}
-    for _ in range(ROUNDS):
+    took: dict[str, list[float]] = {"the query": [], "a scheduler's look": [], "fire_due": []}
+    for _ in range(TIMES):
         with backend.store.writing() as cursor:
             start = perf_counter_ns()
             found = cursor.execute(ready.sql, ready.arguments(given)).fetchall()
-            took["query"].append(perf_counter_ns() - start)
+            took["the query"].append(perf_counter_ns() - start)
         start = perf_counter_ns()
         ahead(backend)
-        took["look"].append(perf_counter_ns() - start)
+        took["a scheduler's look"].append(perf_counter_ns() - start)
         start = perf_counter_ns()
         fired_now = ledger.timers.fire_due("owner")
         took["fire_due"].append(perf_counter_ns() - start)
         if found or fired_now:
-            msg = "something was due"
-            raise RuntimeError(msg)
-    return {name: round(statistics.median(times) / 1000, 1) for name, times in took.items()}
+            sys.exit("something was due: the measurement is void")
+    return {name: statistics.median(times) / 1000 for name, times in took.items()}
 
 
-def waiting(url: str, counts: list[int]) -> list[dict[str, Any]]:
-    """The cost of a scan among so many timers that aren't due."""
-    found, there = [], 0
-    with turnledger.open(url, settings=SETTINGS) as ledger:
-        for count in sorted(counts):
-            fill(ledger, there, count)
-            there = count
-            found.append({"waiting": count, **scans(ledger)})
-    return found
+def waiting(
+    urls: tuple[str, str], count: int, rounds: int, console: Console
+) -> list[report.Figure]:
+    """The cost of a scan among so many timers that aren't due, against 1,000."""
+    with ExitStack() as stack:
+        sides = {}
+        for url, most in zip(urls, (FEW, count), strict=True):
+            ledger = stack.enter_context(turnledger.open(url, settings=SETTINGS))
+            fill(ledger, 0, most)
+            sides[f"{most:,} waiting"] = partial(scans, ledger)
+        found = report.interleaved(sides, rounds, "scans", console)
+    return report.compared("a scan", found, "µs", MOST_TIMES)
 
 
-def report(url: str, args: argparse.Namespace) -> None:
-    """Measure, and print a table, or JSON."""
-    measured: dict[str, Any] = {"url": url, "crowd": crowd(url, args.due)}
-    measured["scans"] = rows = waiting(url, args.waiting)
-    names = ("query", "look", "fire_due")
-    measured["ratio"] = {name: round(rows[-1][name] / rows[0][name], 2) for name in names}
-    if args.json:
-        print(json.dumps(measured, indent=2))
-        return
-    for name, value in measured["crowd"].items():
-        print(f"{name:>12}  {value}")
-    print(f"\n{'waiting':>12}" + "".join(f"{name:>12}" for name in names) + "   µs, medians")
-    for row in rows:
-        print(f"{row['waiting']:>12,}" + "".join(f"{row[name]:>12}" for name in names))
-    print(f"{'ratio':>12}" + "".join(f"{measured['ratio'][name]:>12}" for name in names))
+def places(stack: ExitStack, *, postgresql: bool) -> tuple[str, str]:
+    """Where two ledgers can be."""
+    if postgresql:
+        return cycle_postgresql.private_server(stack)
+    folder = stack.enter_context(tempfile.TemporaryDirectory(dir="."))
+    return f"{folder}/one.db", f"{folder}/other.db"
 
 
-def main() -> int:
-    """Read what was typed."""
-    parser = argparse.ArgumentParser(description="What timers cost.")
-    parser.add_argument("--url")
+def main() -> None:
+    """Read the arguments, measure, print."""
+    parser = report.arguments(__doc__ or "")
+    parser.add_argument("--postgresql", action="store_true")
     parser.add_argument("--due", type=int, default=10_000)
-    parser.add_argument("--waiting", type=int, nargs="+", default=[1_000, 1_000_000])
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--scheduler", action="store_true", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.scheduler:
-        return fired(args.url)
-    with tempfile.TemporaryDirectory() as folder:
-        report(args.url or str(Path(folder) / "ledger.db"), args)
-    return 0
+    parser.add_argument("--waiting", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--scheduler", metavar="URL", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.scheduler:
+        fired(given.scheduler)
+        return
+    with ExitStack() as stack:
+        urls = places(stack, postgresql=given.postgresql)
+        figures = list(crowd(urls[1], given.due))
+        figures += waiting(urls, given.waiting, given.rounds, Console(stderr=True))
+    report.show("Timers", figures, given)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
