@@ -19,6 +19,7 @@ from turnledger.domain.event import Event
 from turnledger.domain.inbox import STATE_FORM, InFlight, Message, State
 from turnledger.domain.inbox.commands import InboxCommand
 from turnledger.domain.limits import Context
+from turnledger.infrastructure.conflict import Conflict
 from turnledger.infrastructure.head_state import state_of
 from turnledger.infrastructure.inbox_rows import STALE, InboxRows, MessageRow, as_message
 from turnledger.infrastructure.origin import Origin
@@ -88,6 +89,21 @@ def carry_out(
     if events:
         save(unit, loaded, events, command, origin)
     return events, loaded
+
+
+def must_be_unchanged(unit: UnitOfWork, loaded: Loaded) -> None:
+    """Let an answer be found again whose row was read later than its head, if others came between.
+
+    What is saved is guarded by the head row's version; this is for answers with which nothing is.
+
+    Raises:
+        Conflict: The inbox was changed meanwhile.
+    """
+    head, state = loaded.head, loaded.state
+    waits = state.waiting and state.in_flight is None
+    if waits and unit.head(head.stream_id).version != head.version:
+        msg = "the inbox was changed while it was read"
+        raise Conflict(msg)
 
 
 def rows(unit: UnitOfWork, thread_id: str) -> InboxRows:

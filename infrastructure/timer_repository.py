@@ -5,6 +5,7 @@ its thread is locked until the end (ADR 16): so no timer is created beside an ar
 and two creators don't pass the limit together.
 """
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from sqlalchemy import bindparam, select
 
 from turnledger.domain import thread_queue, timer
 from turnledger.domain.duration import from_microseconds
+from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Event
 from turnledger.domain.limits import Context
 from turnledger.domain.thread import Lifecycle
@@ -67,7 +69,7 @@ def load(unit: UnitOfWork, command: TimerCommand) -> Loaded:
     if command.COUNTS:
         live = unit.run(timer_rows.COUNT, {"thread_id": command.thread_id}).fetchone()[0]
         around = around._replace(live_timers=live)
-    row = unit.run(timer_rows.TIMER, {"timer_id": command.timer_id}).fetchone()
+    row = _row(unit, command.timer_id)
     if row is not None and state.word is not None:
         state, around = _with_row(unit, head, state, around, row)
     return Loaded(head, state._replace(thread=around), context, life is not None)
@@ -142,6 +144,17 @@ def _state(unit: UnitOfWork, head: Head) -> State:
     return state_of(
         head, STATE_FORM, State.from_scalars, lambda: timer.fold(unit.events(head.stream_id))
     )
+
+
+def _row(unit: UnitOfWork, timer_id: str) -> Sequence[object] | None:
+    try:
+        row: Sequence[object] | None
+        row = unit.run(timer_rows.TIMER, {"timer_id": timer_id}).fetchone()
+    except sqlite3.OperationalError as error:
+        if "UTF-8" not in str(error):
+            raise
+        raise Unreadable(f"the row of timer {timer_id}", f"damaged: {error}") from error
+    return row
 
 
 def _with_row(

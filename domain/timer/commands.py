@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from turnledger.domain.command import Command, event_field, event_record
 from turnledger.domain.payload import encode
-from turnledger.domain.trigger import Trigger
+from turnledger.domain.trigger import Trigger, in_timezone
 from turnledger.domain.value import value
 
 _OWNER = event_field("owner")
@@ -30,6 +30,7 @@ class Create(TimerCommand):
     NAME = "create"
     COUNTS = True
     trigger: Trigger
+    timezone: str = "UTC"  # of a trigger that says none
     content: Any
     instructions: Any = None
     metadata: dict[str, Any]
@@ -38,13 +39,15 @@ class Create(TimerCommand):
     client_id: str | None = None
 
     def given_trigger(self) -> dict[str, Any]:
-        """The trigger as it was given: its dtstart may be missing, in the event it isn't."""
+        """The trigger as it was given: what it doesn't say is missing, in the event it isn't."""
         return self.trigger.model_dump(mode="json", exclude_none=True)
 
     def arguments(self) -> str:
-        """The trigger as it was given; the rest stands in the event."""
+        """The trigger as it was given, and in which timezone; the rest stands in the event."""
         names = ("thread_id", "content", "instructions", "metadata", "source", "client_id")
-        given = {"trigger": self.given_trigger(), "delivery": self.delivery}
+        given: dict[str, Any] = {"trigger": self.given_trigger(), "delivery": self.delivery}
+        if in_timezone(self.trigger, self.timezone) != self.trigger:
+            given["timezone"] = self.timezone
         return encode({**event_record(*names), **given})
 
 

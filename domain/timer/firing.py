@@ -1,6 +1,6 @@
 """What a timer answers to schedulers: due, fired, computed anew."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from turnledger.domain.errors import InvalidTrigger
@@ -11,9 +11,10 @@ from turnledger.domain.timer.events import Timer
 from turnledger.domain.timer.guards import NOTHING, Decision, has_come, is_mine
 from turnledger.domain.timer.setting import changed, data_of, skipped
 from turnledger.domain.timer.state import State
-from turnledger.domain.trigger import Delay, Due, Schedule, due, first_run, next_after
+from turnledger.domain.trigger import Delay, Due, Schedule, due, next_after
 
 _APART = timedelta(milliseconds=1)
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
 def mark_due(state: State, command: c.MarkDue, context: Context) -> Decision:
@@ -114,5 +115,5 @@ def _anew(state: State, planned_at: datetime, now: datetime) -> datetime | None:
     if isinstance(trigger, Delay):
         return planned_at
     if isinstance(trigger, Schedule) and trigger.rrule is None:
-        return first_run(trigger, now)[1]
+        return next_after(trigger, planned_at, _BEFORE_ALL)  # also in a gap that is new
     return next_after(trigger, state.anchored_at or now, now)

@@ -11,7 +11,15 @@ from turnledger.domain.timer import commands as c
 from turnledger.domain.timer.events import Timer
 from turnledger.domain.timer.guards import NOTHING, Decision, is_mine, must_be_mine
 from turnledger.domain.timer.state import State
-from turnledger.domain.trigger import Due, Trigger, due, first_run, is_idle, passed_over
+from turnledger.domain.trigger import (
+    Due,
+    Trigger,
+    due,
+    first_run,
+    in_timezone,
+    is_idle,
+    passed_over,
+)
 
 AFTER_TURN = "after-turn"
 
@@ -22,7 +30,8 @@ def create(state: State, command: c.Create, context: Context) -> Decision:
     limit = context.limits.max_timers
     if state.thread.live_timers >= limit:
         raise TimerLimitReached(command.thread_id, state.thread.live_timers, limit)
-    trigger, next_run_at = first_run(command.trigger, context.now)
+    given = in_timezone(command.trigger, command.timezone)
+    trigger, next_run_at = first_run(given, context.now)
     return [
         Timer.Created(
             thread_id=command.thread_id,

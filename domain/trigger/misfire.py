@@ -16,7 +16,7 @@ from turnledger.domain.trigger.occurrence import next_after, occurrences
 MOST_CAUGHT_UP = 100
 MOST_COUNTED = 1_000  # so many missed ones, or more
 _GRACE = timedelta(minutes=1)
-_FIRST_WINDOW = timedelta(hours=1)
+_FIRST_WINDOW = timedelta(seconds=1)  # of the shortest period, it holds a thousand
 _WIDER = 8
 
 

@@ -11,6 +11,9 @@ Misfire = Literal["coalesce", "skip", "catch_up"]
 
 SHORTEST_PERIOD = 0.001  # seconds
 LONGEST_TEXT = 1_000  # characters of a rule
+LONGEST_NAME = 256  # likewise of a timezone
+
+_Zone = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)] | None
 
 
 class _Model(BaseModel):
@@ -65,7 +68,7 @@ class Schedule(_Model):
     kind: Literal["schedule"] = "schedule"
     dtstart: NaiveDatetime | None = None
     rrule: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)] | None = None
-    timezone: str | None = None
+    timezone: _Zone = None
     misfire: Misfire = "coalesce"
 
     def model_post_init(self, _context: Any) -> None:
@@ -85,7 +88,7 @@ class Cron(_Model):
 
     kind: Literal["cron"] = "cron"
     expression: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
-    timezone: str | None = None
+    timezone: _Zone = None
     misfire: Misfire = "coalesce"
 
 
@@ -103,15 +106,21 @@ def as_trigger(given: object) -> Trigger:
     if isinstance(given, Delay | Schedule | Cron):
         return type(given)(**given.model_dump())  # it may have been made without a check
     if not isinstance(given, dict):
-        kind = type(given).__name__
-        raise InvalidTrigger(f"must be a Delay, Schedule or Cron, or a dict of one, not {kind}")
-    model = _KINDS.get(str(given.get("kind")))
+        other = type(given).__name__
+        raise InvalidTrigger(f"must be a Delay, Schedule or Cron, or a dict of one, not {other}")
+    kind = given.get("kind")
+    model = _KINDS.get(kind) if isinstance(kind, str) else None
     if model is None:
-        known = ", ".join(_KINDS)
-        raise InvalidTrigger(f"has the kind {given.get('kind')!r}; known are {known}")
+        said, known = _shown(kind), ", ".join(_KINDS)
+        raise InvalidTrigger(f"has the kind {said}; known are {known}")
     if not all(isinstance(name, str) for name in given):
         raise InvalidTrigger("has a field whose name is no text")
     return model(**given)
+
+
+def _shown(kind: object) -> str:
+    """What was given as a kind, shortly: it may be as long and as deep as you like."""
+    return repr(kind[:LONGEST_NAME]) if isinstance(kind, str) else type(kind).__name__
 
 
 def in_timezone(trigger: Trigger, default: str) -> Trigger:

@@ -25,12 +25,15 @@ def occurrences(trigger: Trigger, anchor: datetime, after: datetime) -> Iterator
         InvalidTrigger: The next one can't be found.
     """
     begin, last = _begin(trigger), after
-    for instant in _found(trigger, anchor, after):
-        if begin is not None and instant - max(begin, last) > HORIZON:
-            give_up()
-        if instant > last:
-            yield instant
-            last = instant
+    try:
+        for instant in _found(trigger, anchor, after):
+            if begin is not None and instant - max(begin, last) > HORIZON:
+                give_up()
+            if instant > last:
+                yield instant
+                last = instant
+    except OverflowError as error:
+        raise InvalidTrigger("comes to the end of the calendar, the year 9999") from error
     if _never_ends(trigger):
         give_up()
 

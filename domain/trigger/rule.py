@@ -38,7 +38,7 @@ _PERIODS = {
     "SECONDLY": (timedelta(seconds=1), 9),
 }
 _BELOW_A_DAY = frozenset(("HOURLY", "MINUTELY", "SECONDLY"))
-_OF_DAYS = frozenset(("BYMONTH", "BYYEARDAY", "BYMONTHDAY", "BYDAY"))
+_DEAR = frozenset(("BYMONTH", "BYYEARDAY", "BYMONTHDAY", "BYDAY", "BYSETPOS"))
 _OCCURRENCE_PRICE = 5  # of one that is passed over
 _FAULTS = (ValueError, TypeError, KeyError, IndexError, OverflowError)  # what dateutil raises
 
@@ -84,7 +84,7 @@ def rule_of(text: str, dtstart: datetime, place: ZoneInfo) -> Rule:
     dtstart = dtstart.replace(microsecond=0)
     length = None if period is None else period * (interval or 1)
     elapsed = parts["FREQ"] in _BELOW_A_DAY
-    if elapsed and not _OF_DAYS & parts.keys():
+    if elapsed and not _DEAR & parts.keys():
         price = 1  # whole days aren't passed over, and the steps within one are short
     rule = Rule(
         text=";".join(f"{name}={value}" for name, value in parts.items()),
@@ -201,16 +201,28 @@ def _end(rule: Rule, length: timedelta) -> datetime:
 
 
 def checked(rule: Rule) -> Rule:
-    """The rule, if dateutil takes it.
+    """The rule, if dateutil takes it, and can count it to its end: each search counts anew.
 
     Raises:
-        InvalidTrigger: It doesn't.
+        InvalidTrigger: It doesn't, or can't.
     """
     try:
         _dated(rule, rule.dtstart).replace(interval=rule.interval)
     except _FAULTS as error:
         raise InvalidTrigger(f"has a rule that can't be read: {error}") from error
+    if rule.times is not None:
+        _must_be_countable(rule)
     return rule
+
+
+def _must_be_countable(rule: Rule) -> None:
+    """Refuse a COUNT that would be given up after some of its runs."""
+    try:
+        begin = time_zone.to_instant(rule.dtstart, rule.place)
+        next(instants(rule, begin + HORIZON), None)
+    except (InvalidTrigger, OverflowError) as error:
+        reason = f"has a rule whose COUNT of {rule.times} can't be counted to its end; use UNTIL"
+        raise InvalidTrigger(reason) from error
 
 
 def _dated(rule: Rule, dtstart: datetime) -> rrule:

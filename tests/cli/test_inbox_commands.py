@@ -1,5 +1,6 @@
 """Every command of `turnledger inbox`, as people read it and in JSON."""
 
+import json
 from typing import Any
 
 import pytest
@@ -114,6 +115,25 @@ def test_get_shows_what_has_become_of_a_message(claimed: Call) -> None:
     assert "content     hi" in lines
     assert any("w (epoch 1) confirm" in line for line in lines)
     assert set(claimed("inbox", "get", "t", "first", "--json").json) == FIELDS
+
+
+@pytest.mark.parametrize("width", [40, 200])
+def test_no_terminal_obeys_a_message(call: Call, on_terminal: Call, width: int) -> None:
+    evil = "[red]\x1b[31m\x9b2J\u202ered\u2066\a"
+    said = ("--instructions", evil, "--metadata", json.dumps({evil: evil}), "--id", "a\u202eb")
+    source = ("--source", "[bold]\u202ex")
+    assert call("inbox", "post", "t", json.dumps({"text": evil}), *source, *said).status == 0
+    listed = on_terminal(width, "inbox", "list", "t")
+    got = on_terminal(width, "inbox", "get", "t", "a\u202eb")
+    with freeze_time("2026-01-05T09:00:00Z"):
+        claimed = on_terminal(width, *CLAIM, "--can-after-turn")
+    call("inbox", "recover")
+    undelivered = on_terminal(width, "inbox", "undelivered", "t")
+    for answer in (listed, got, claimed, undelivered):
+        assert answer.status == 0
+        assert "[bold]x" in answer.out
+        assert not set("\x1b\x9b\a\u202e\u2066") & set(answer.out)
+        assert "ab" in answer.out
 
 
 @pytest.mark.parametrize("command", ["get", "delete"])

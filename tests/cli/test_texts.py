@@ -41,6 +41,10 @@ def test_a_time_is_shown_in_utc_to_the_second() -> None:
     assert instant(there) == "2030-01-31T09:00:00Z"
 
 
+def test_a_year_has_four_digits() -> None:
+    assert instant(datetime(1, 1, 1, tzinfo=UTC)) == "0001-01-01T00:00:00Z"
+
+
 def test_a_count_has_its_noun() -> None:
     assert [counted(n, "turn") for n in (0, 1, 2_000)] == ["0 turns", "1 turn", "2,000 turns"]
 

@@ -35,8 +35,15 @@ def test_delete_says_what_ended(claimed: Call) -> None:
     ended = claimed("thread", "delete", "t", "--json").json
     counts = {"queued_turns": 1, "in_flight": 1, "messages": 0, "timers": 0}
     assert ended == {"thread_id": "t", **counts}
-    again = claimed("thread", "delete", "t")
-    assert again.out == "deleted: thread t, with 0 queued turns, 0 in flight, 0 messages\n"
+    nothing = "0 queued turns, 0 in flight, 0 messages, 0 timers"
+    assert claimed("thread", "delete", "t").out == f"deleted: thread t, with {nothing}\n"
+
+
+def test_delete_counts_all_that_ended(claimed: Call) -> None:
+    claimed("inbox", "post", "t", "{}", "--source", "ci")
+    claimed("timer", "create", "t", "{}", "--delay", 60)
+    said = "deleted: thread t, with 1 queued turn, 1 in flight, 1 message, 1 timer\n"
+    assert claimed("thread", "delete", "t").out == said
 
 
 def test_list_shows_what_each_thread_is_doing(claimed: Call) -> None:

@@ -104,6 +104,7 @@ def test_triggers_are_shown_in_words(call: Call) -> None:
         "c": ("--delay", "0", "--repeat"),
         "d": ("--dtstart", "2099-01-01T09:00", "--timezone", "UTC"),
         "e": ("--rrule", "FREQ=DAILY", "--timezone", "UTC"),
+        "f": ("--delay", "2592001.5", "--repeat"),
     }.items():
         call(*CREATE, *words, "--id", name)
     call("timer", "pause", "t", "a")
@@ -111,6 +112,25 @@ def test_triggers_are_shown_in_words(call: Call) -> None:
     for words in ("after 90 s", "every 90 s", "when the thread is idle", "once from 2099-01-01"):
         assert words in lines
     assert "scheduled, paused" in lines
+    assert "every 2592001.5 s" in lines
+
+
+def test_nothing_that_steers_a_terminal_is_shown(call: Call) -> None:
+    more = ("--instructions", "\x1b]0;x\x07", "--metadata", '{"k": "\u202e"}')
+    names = ("--id", "i\u202ed", "--source", "s\u2066", "--client", "c\u2069")
+    made = call(
+        "timer", "create", "t", json.dumps("a\x9b31m\u202eb"), "--delay", "0", *more, *names
+    )
+    answers = [
+        made,
+        call("timer", "list", "t"),
+        call("timer", "get", "t", names[1]),
+        call("timer", "fire", "--owner", "o\u202e"),
+        call("timer", "history", "t", names[1]),
+    ]
+    for answer in answers:
+        assert answer.status == 0
+        assert not set("\x1b\x07\x9b\u202e\u2066\u2069") & set(answer.out)
 
 
 def test_run_timers_fires_what_is_due_and_ends(call: Call) -> None:

@@ -107,6 +107,16 @@ def test_time_zone_data_changes_only_what_is_to_come() -> None:
     assert timer.evolve(gone, lost).word == "error"
 
 
+def test_a_time_that_other_data_puts_into_a_gap_is_the_first_instant_after_it() -> None:
+    at_night = datetime(2026, 3, 29, 2, 30)  # noqa: DTZ001 - a local time
+    state = made(Schedule(dtstart=at_night, timezone="UTC"))
+    moved = state._replace(trigger={**state.trigger, "timezone": "Europe/Berlin"})
+    (event,) = decided(moved, c.Recompute(**{**ONE, "time_zone_data": "2030a"}), at(0))
+    assert isinstance(event, Timer.Recomputed)
+    assert event.next_run_at == datetime(2026, 3, 29, 1, tzinfo=UTC)
+    assert timer.evolve(moved, event).word == "scheduled"
+
+
 def test_a_delay_has_nothing_to_do_with_time_zone_data() -> None:
     assert decided(made(), c.Recompute(**{**ONE, "time_zone_data": "2030a"}), at(0)) == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -258,6 +260,7 @@ def test_day_of_month_and_day_of_week_as_posix_has_it(expression: str, days: str
         *("FREQ=DAILY;INTERVAL=-1", "FREQ=DAILY;COUNT=0", "FREQ=DAILY;COUNT=1;UNTIL=20300101"),
         *("FREQ=SOMETIMES", "DAILY", "FREQ=DAILY;FREQ=DAILY", "FREQ=DAILY;BYDAY=", "FREQ=DAILY;"),
         *("FREQ=DAILY;UNTIL=tomorrow", "FREQ=DAILY;BYDAY=XX", "FREQ=DAILY;BYSETPOS=0"),
+        *("FREQ=SECONDLY;BYSETPOS=2", "FREQ=MINUTELY;BYSECOND=0;COUNT=50000"),
         *("FREQ=DAILY\nEXDATE:20260101T000000", "DTSTART:20260101\nRRULE:FREQ=DAILY", "FREQ=٣"),
     ],
 )
@@ -265,6 +268,28 @@ def test_a_rule_that_finds_nothing_is_given_up(rrule: str) -> None:
     trigger = rule(rrule, "2026-01-01T09:00", BERLIN)
     with pytest.raises(InvalidTrigger):
         first_run(trigger, datetime(2026, 1, 1, 10, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("rrule", ["FREQ=SECONDLY", "FREQ=HOURLY", "FREQ=MONTHLY"])
+@pytest.mark.parametrize("dtstart", ["9999-12-31T23:59:59", "9990-01-01T00:00"])
+@pytest.mark.parametrize("timezone", ["UTC", BERLIN, "Pacific/Kiritimati", "Etc/GMT+12"])
+def test_the_end_of_the_calendar_is_a_refusal_at_most(
+    rrule: str, dtstart: str, timezone: str
+) -> None:
+    trigger = rule(rrule, dtstart, timezone)
+    for now in (datetime(2026, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)):
+        with suppress(InvalidTrigger):
+            _, first = first_run(trigger, now)
+            assert first is not None
+            assert next_after(trigger, now, first) != first
+
+
+def test_a_count_that_cant_be_counted_to_its_end_is_refused_at_once() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    with pytest.raises(InvalidTrigger, match="COUNT of 50000 can't be counted to its end"):
+        first_run(rule("FREQ=MINUTELY;BYSECOND=0;COUNT=50000", "2026-01-01", "UTC"), now)
+    first_run(rule("FREQ=MINUTELY;BYSECOND=0;COUNT=5000", "2026-01-01", "UTC"), now)
+    first_run(rule("FREQ=MINUTELY;COUNT=50000", "2026-01-01", "UTC"), now)
 
 
 def test_until_is_an_instant() -> None:
@@ -298,3 +323,23 @@ def test_a_delay_fires_once_or_on_its_grid() -> None:
     assert next_after(Delay(seconds=10), anchor, at[10]) is None
     found = due(grid, anchor, at[10], at[35])
     assert (found.planned_at, found.missed, found.next_run_at) == (at[10], 2, at[40])
+
+
+@pytest.mark.parametrize(("misfire", "planned"), [("skip", 0), ("catch_up", 99)])
+def test_a_long_sleep_costs_no_more_than_what_is_run_of_it(
+    misfire: Any, planned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at = 0
+
+    def counted(*given: Any) -> Iterator[datetime]:
+        nonlocal looked_at
+        for instant in occurrences(*given):
+            looked_at += 1
+            yield instant
+
+    monkeypatch.setattr("turnledger.domain.trigger.misfire.occurrences", counted)
+    anchor, millisecond = datetime(2026, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
+    trigger, now = Delay(seconds=0.001, repeat=True, misfire=misfire), anchor + timedelta(days=1)
+    found = due(trigger, anchor, anchor + millisecond, now)
+    assert (found.planned_at, found.missed) == (now - planned * millisecond, 1_000)
+    assert looked_at < 3_000

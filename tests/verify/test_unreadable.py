@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from turnledger import InboxRecovery, Unreadable
+
 if TYPE_CHECKING:
     from tests.verify.conftest import File
 
@@ -99,6 +101,22 @@ def test_a_newer_event_stops_no_other_thread(file: File) -> None:
         assert [claim.thread_id for claim in ledger.queue.claim_next("me", limit=9)] == ["later"]
         assert ledger.queue.list("paused")
         assert ledger.queue.append("paused", {"n": 1}).state == "pending"
+
+
+def test_recovering_all_threads_passes_over_the_only_one_that_cant_be_read(
+    file: File, caplog: pytest.LogCaptureFixture
+) -> None:
+    for stream_id in ("thread_queue:flying", "inbox:mail"):
+        newer(file, "a newer type", stream_id)
+        file.damage("UPDATE streams SET state = 'x' WHERE stream_id = ?", stream_id)
+    file.clock.advance(3_600)
+    with file.open() as ledger:
+        assert ledger.queue.recover() == []
+        assert ledger.inbox.recover() == InboxRecovery()
+        for recover, thread in ((ledger.queue.recover, "flying"), (ledger.inbox.recover, "mail")):
+            with pytest.raises(Unreadable):
+                recover(thread)
+    assert [record.getMessage()[:11] for record in caplog.records] == ["passed over"] * 2
 
 
 def test_evidence_about_a_thread_with_a_newer_event_stays(file: File) -> None:

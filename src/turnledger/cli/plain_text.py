@@ -28,7 +28,7 @@ def squeezed(text: str) -> str:
 
 def instant(time: datetime) -> str:
     """A time in UTC, to the second."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def age(time: datetime, now: datetime) -> str:

@@ -50,8 +50,8 @@ def delete(thread_id: str) -> None:
     with current().writing() as ledger:
         ended = ledger.threads.delete(thread_id)
     waiting = counted(ended.queued_turns, "queued turn")
-    messages = counted(ended.messages, "message")
-    said = f"deleted: thread {thread_id}, with {waiting}, {ended.in_flight} in flight, {messages}"
+    others = f"{counted(ended.messages, 'message')}, {counted(ended.timers, 'timer')}"
+    said = f"deleted: thread {thread_id}, with {waiting}, {ended.in_flight} in flight, {others}"
     current().answer(ended, lambda layout: layout.line(said))
 
 

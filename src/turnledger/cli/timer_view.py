@@ -91,7 +91,7 @@ def _said(trigger: Trigger | None) -> str:
         case Delay():
             if is_idle(trigger):
                 return "when the thread is idle"
-            return f"{'every' if trigger.repeat else 'after'} {trigger.seconds:g} s"
+            return f"{'every' if trigger.repeat else 'after'} {trigger.seconds:.15g} s"
         case Cron():
             return squeezed(f"{trigger.expression} in {trigger.timezone}")
         case _:

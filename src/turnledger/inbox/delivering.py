@@ -79,6 +79,7 @@ class Delivering(InboxDesk):
         loaded = repository.load(unit, command)
         events = inbox.decide(loaded.state, command, loaded.context)
         if not events:
+            repository.must_be_unchanged(unit, loaded)
             return inbox.not_ready(loaded.state, command, loaded.context)
         event, answer = events[0], None
         if isinstance(event, Inbox.Claimed) and loaded.row is not None:

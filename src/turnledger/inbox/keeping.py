@@ -6,7 +6,7 @@ from functools import partial
 from typing import cast
 
 from turnledger.domain import inbox
-from turnledger.domain.errors import InvalidPayload, Unreadable
+from turnledger.domain.errors import InvalidPayload, ThreadDeleted, Unreadable
 from turnledger.domain.event import Event
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.inbox import Inbox, InboxMessage, InboxRecovery, RecoveryMode
@@ -129,7 +129,8 @@ class Keeping(InboxDesk):
     ) -> tuple[Events, str | None]:
         """What became of the claims in the next threads, and the last of these, if there are any.
 
-        An inbox that can't be read is passed over and named in the log.
+        An inbox that can't be read is passed over and named in the log; one whose thread is deleted
+        meanwhile has ended.
         """
         threads = repository.stale_threads(unit, after, _PAGE)
         origin = self._backend.origin()
@@ -138,6 +139,8 @@ class Keeping(InboxDesk):
             command = c.Recover(thread_id=thread_id, mode=mode)
             try:
                 events += repository.carry_out(unit, command, origin)[0]
+            except ThreadDeleted:
+                continue
             except Unreadable as error:
                 _log.warning("passed over: %s", error)
         return events, threads[-1] if threads else None

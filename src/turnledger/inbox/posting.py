@@ -25,18 +25,33 @@ from turnledger.infrastructure.unit_of_work import UnitOfWork
 from turnledger.receipts import Idempotency, first_events
 
 
-def post_in(unit: UnitOfWork, command: Post, origin: Origin) -> InboxMessage:
+def inbox_in(unit: UnitOfWork, thread_id: str) -> repository.Loaded:
+    """What `post_in` needs of an inbox, for those who want to know first whether it can be read.
+
+    Raises:
+        Unreadable: It can't.
+    """
+    nothing = Post(thread_id=thread_id, message_id="", content=None, source="", metadata={})
+    return repository.load(unit, nothing)
+
+
+def post_in(
+    unit: UnitOfWork, command: Post, origin: Origin, loaded: repository.Loaded | None = None
+) -> InboxMessage:
     """Post a message in a unit of work that is under way.
 
     Args:
         unit: One in which several streams may be changed (`transact(…, several=True)`).
         command: Checked, and with a message_id that was never used.
         origin: Of the whole: a plain one, as a receipt is left with one stream only.
+        loaded: What `inbox_in` gave in this unit, if the inbox wasn't changed since.
 
     Raises:
         ThreadArchived: Likewise ThreadDeleted; nothing is posted.
     """
-    events, loaded = repository.carry_out(unit, command, origin)
+    loaded = loaded or repository.load(unit, command)
+    events = inbox.decide(loaded.state, command, loaded.context)
+    repository.save(unit, loaded, events, command, origin)
     posted = cast("Inbox.Posted", events[0])
     return _as_posted(command.thread_id, posted, loaded.context.recorded_at)
 

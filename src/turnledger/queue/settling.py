@@ -5,13 +5,14 @@ from functools import partial
 from typing import Any, Literal
 
 from turnledger.domain import thread_queue
-from turnledger.domain.errors import InvalidPayload, Unreadable
+from turnledger.domain.errors import InvalidPayload, ThreadDeleted, Unreadable
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.domain.thread_queue import commands as c
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.claimable import stale_threads
 from turnledger.infrastructure.glance import Glance
+from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 from turnledger.queue.desk import QueueDesk
 
@@ -132,8 +133,8 @@ class Settling(QueueDesk):
         facts: dict[str, Any] = {"owner": owner, "failure": kept, "altered": altered}
         if thread_id is not None:
             check_identifier("thread_id", thread_id)
-            only = [c.Recover(thread_id=thread_id, **facts)]
-            return self._backend.transact(lambda unit: self._recovered(unit, only), several=True)
+            only = partial(self._recovered, c.Recover(thread_id=thread_id, **facts), None)
+            return self._backend.transact(only, several=True)
         recovered: list[QueuedTurn] = []
         last: str | None = ""
         while last is not None:
@@ -173,23 +174,27 @@ class Settling(QueueDesk):
     def _recovered_page(
         self, owner: str | None, after: str, facts: dict[str, Any], unit: UnitOfWork
     ) -> tuple[list[QueuedTurn], str | None]:
-        """The turns recovered of the next threads, and the last of these, if there are any."""
-        page = stale_threads(unit, owner, after, _PAGE)
-        commands = [c.Recover(thread_id=stale, **facts) for stale in page]
-        return self._recovered(unit, commands), page[-1] if page else None
+        """The turns recovered of the next threads, and the last of these, if there are any.
 
-    def _recovered(self, unit: UnitOfWork, commands: list[c.Recover]) -> list[QueuedTurn]:
+        A queue that can't be read is passed over and named in the log; one whose thread is deleted
+        meanwhile has ended.
+        """
+        page = stale_threads(unit, owner, after, _PAGE)
         origin = self._backend.origin()
         turns: list[QueuedTurn] = []
-        for command in commands:
+        for stale in page:
             try:
-                events, _ = self._carry_out(unit, command, origin)
-            except Unreadable as error:
-                if len(commands) == 1:
-                    raise
-                _log.warning("passed over: %s", error)
+                turns += self._recovered(c.Recover(thread_id=stale, **facts), origin, unit)
+            except ThreadDeleted:
                 continue
-            for event in events:
-                turn_id = str(getattr(event, "queued_turn_id", ""))
-                turns.append(self._found(unit, command.thread_id, turn_id))
-        return turns
+            except Unreadable as error:
+                _log.warning("passed over: %s", error)
+        return turns, page[-1] if page else None
+
+    def _recovered(
+        self, command: c.Recover, origin: Origin | None, unit: UnitOfWork
+    ) -> list[QueuedTurn]:
+        """The turn of a thread that is recovered, if there is one."""
+        events, _ = self._carry_out(unit, command, origin)
+        ids = [str(getattr(event, "queued_turn_id", "")) for event in events]
+        return [self._found(unit, command.thread_id, turn_id) for turn_id in ids]

@@ -51,11 +51,18 @@ class TimerDesk:
         """
         return {name: self._field(name, value) for name, value in fields.items()}
 
+    def _changed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields that get other values; a trigger has a timezone then."""
+        checked = self._checked(fields)
+        if "trigger" in checked:
+            checked["trigger"] = in_timezone(checked["trigger"], host_time_zone())
+        return checked
+
     def _field(self, name: str, value: Any) -> Any:
         limit = self._settings.max_payload_bytes
         match name:
             case "trigger":
-                return in_timezone(as_trigger(value), host_time_zone())
+                return as_trigger(value)
             case "content" | "instructions":
                 return check_payload(name, value, limit)
             case "metadata":

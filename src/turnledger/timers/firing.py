@@ -1,21 +1,22 @@
 """Firing timers: due, claimed, posted to the inbox, and what they did."""
 
 import logging
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from types import EllipsisType
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from turnledger.domain import timer
 from turnledger.domain.duration import check_time, from_microseconds
 from turnledger.domain.errors import InvalidPayload, Unreadable
+from turnledger.domain.event import Event
 from turnledger.domain.identifier import check_count, check_identifier
 from turnledger.domain.inbox import InboxMessage
 from turnledger.domain.inbox.commands import Post
-from turnledger.domain.timer import Content, Firing, ScheduledTimer, State, Timer, TimerRun
+from turnledger.domain.timer import Firing, ScheduledTimer, Timer, TimerRun
 from turnledger.domain.timer import commands as c
-from turnledger.inbox.posting import post_in
+from turnledger.inbox.posting import inbox_in, post_in
 from turnledger.infrastructure import timer_repository as repository
 from turnledger.infrastructure import timer_rows
 from turnledger.infrastructure.origin import Origin
@@ -24,14 +25,15 @@ from turnledger.infrastructure.timer_repository import Place
 from turnledger.infrastructure.timer_rows import as_scheduled_timer
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 from turnledger.timers.desk import TimerDesk
+from turnledger.timers.runs import Done, as_firing, as_run
 
 _log = logging.getLogger(__name__)
 
 _BATCH = 100  # in one transaction, where nobody says how many
 _SCANS = (timer_rows.DUE, timer_rows.IDLE_READY)  # the idle-recurring ones come last
 
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-Done = tuple[Timer.Fired, State]
 
 
 class Firings(TimerDesk):
@@ -48,10 +50,13 @@ class Firings(TimerDesk):
         """
         most = None if limit is None else check_count("limit", limit)
         marked: list[ScheduledTimer] = []
+        passed_over: set[Place] = set()
         while most is None or len(marked) < most:
             page = _BATCH if most is None else min(_BATCH, most - len(marked))
-            found, tried = self._backend.transact(partial(self._mark, page), several=True)
+            work = partial(self._mark, page, frozenset(passed_over))
+            found, without, tried = self._backend.transact(work, several=True)
             marked += found
+            passed_over |= without
             if tried < page:
                 break
         return marked
@@ -77,18 +82,18 @@ class Firings(TimerDesk):
         """
         named = self._named(thread_id, timer_id)
         expected = expected_last_run_at
-        if isinstance(expected, datetime):
+        if expected is not None and expected is not ...:
             expected = check_time("expected_last_run_at", expected)
         command = c.Fire(
             **named,
             owner=check_identifier("owner", owner),
             expected_last_run_at=expected,
-            changed=self._checked(_mapping(changed)),
+            changed=self._changed(_mapping(changed)),
         )
 
         def work(unit: UnitOfWork) -> Firing | None:
             done = _fired(unit, command, self._backend.origin())
-            return None if done is None else _as_firing(command, done)
+            return None if done is None else as_firing(command, done)
 
         return self._backend.transact(work, several=True)
 
@@ -107,8 +112,8 @@ class Firings(TimerDesk):
         def work(unit: UnitOfWork) -> list[Firing]:
             origin = self._backend.origin()
             commands = (self._fire(place, owner) for place in self._come(unit, most))
-            done = ((command, _passing(unit, command, origin)) for command in commands)
-            found = (_as_firing(command, fired) for command, fired in done if fired is not None)
+            done = ((command, _passing(_fired, unit, command, origin)) for command in commands)
+            found = (as_firing(command, fired) for command, fired in done if fired is not None)
             return _first(found, most)
 
         return self._backend.transact(work, several=True)
@@ -146,24 +151,26 @@ class Firings(TimerDesk):
             event, recorded_at = envelope.event, from_microseconds(envelope.recorded_at)
             if not number and getattr(event, "thread_id", thread_id) != thread_id:
                 return []
-            runs += [] if (run := _as_run(timer_id, event, recorded_at)) is None else [run]
+            runs += [] if (run := as_run(timer_id, event, recorded_at)) is None else [run]
         return runs
 
-    def _mark(self, limit: int, unit: UnitOfWork) -> tuple[list[ScheduledTimer], int]:
+    def _mark(
+        self, limit: int, known: frozenset[Place], unit: UnitOfWork
+    ) -> tuple[list[ScheduledTimer], set[Place], int]:
+        """The timers that were marked, those that stay as they are, and how many were tried."""
         origin = self._backend.origin()
         marked: list[ScheduledTimer] = []
-        places = repository.found(unit, timer_rows.UNMARKED, limit)
-        for thread_id, timer_id in places:
-            command = c.MarkDue(**self._named(thread_id, timer_id))
-            try:
-                events, _ = repository.carry_out(unit, command, origin)
-            except Unreadable as error:
-                _log.warning("passed over: %s", error)
-                continue
-            row = repository.timer_row(unit.cursor, unit.dialect, timer_id)
-            if row is not None and any(isinstance(one, Timer.MarkedDue) for one in events):
+        passed_over: set[Place] = set()
+        found = repository.found(unit, timer_rows.UNMARKED, limit + len(known))
+        places = [place for place in found if place not in known][:limit]
+        for place in places:
+            events = _marked(unit, c.MarkDue(**self._named(*place)), origin)
+            row = repository.timer_row(unit.cursor, unit.dialect, place[1]) if events else None
+            if row is None:
+                passed_over.add(place)
+            elif any(isinstance(one, Timer.MarkedDue) for one in events):
                 marked.append(as_scheduled_timer(row))
-        return marked, len(places)
+        return marked, passed_over, len(places)
 
     def _come(self, unit: UnitOfWork, most: int) -> Iterator[Place]:
         """The timers whose run has come, each once; more of them where some come to nothing."""
@@ -176,9 +183,9 @@ class Firings(TimerDesk):
         for place in self._come(unit, most):
             message_id = self._backend.new_id()
             command = self._fire(place, owner, message_id)
-            done = _passing(unit, command, origin)
-            if done is not None:
-                yield _post(unit, command, done[1], message_id, origin)
+            message = _passing(_fired_and_posted, unit, command, message_id, origin)
+            if message is not None:
+                yield message
 
     def _fire(self, place: Place, owner: str, message_id: str | None = None) -> c.Fire:
         return c.Fire(**self._named(*place), owner=owner, message_id=message_id)
@@ -207,13 +214,20 @@ def _first(found: Iterator[Result], most: int) -> list[Result]:
     return taken
 
 
-def _passing(unit: UnitOfWork, command: c.Fire, origin: Origin) -> Done | None:
-    """Fire a timer; one that can't be read doesn't stop the others."""
+def _passing(
+    work: Callable[Arguments, Result | None], *given: Arguments.args, **named: Arguments.kwargs
+) -> Result | None:
+    """Do something with a timer; one that can't be read doesn't stop the others."""
     try:
-        return _fired(unit, command, origin)
+        return work(*given, **named)
     except Unreadable as error:
         _log.warning("passed over: %s", error)
         return None
+
+
+def _marked(unit: UnitOfWork, command: c.MarkDue, origin: Origin) -> Sequence[Event]:
+    done = _passing(repository.carry_out, unit, command, origin)
+    return () if done is None else done[0]
 
 
 def _fired(unit: UnitOfWork, command: c.Fire, origin: Origin) -> Done | None:
@@ -222,10 +236,15 @@ def _fired(unit: UnitOfWork, command: c.Fire, origin: Origin) -> Done | None:
     return (last, state) if isinstance(last, Timer.Fired) else None
 
 
-def _post(
-    unit: UnitOfWork, command: c.Fire, state: State, message_id: str, origin: Origin
-) -> InboxMessage:
-    said = state.said
+def _fired_and_posted(
+    unit: UnitOfWork, command: c.Fire, message_id: str, origin: Origin
+) -> InboxMessage | None:
+    """The message of a firing; nothing is consumed if the inbox can't be read."""
+    inbox = inbox_in(unit, command.thread_id)
+    done = _fired(unit, command, origin)
+    if done is None:
+        return None
+    state, said = done[1], done[1].said
     post = Post(
         thread_id=command.thread_id,
         message_id=message_id,
@@ -235,56 +254,7 @@ def _post(
         instructions=said.instructions,
         metadata=said.metadata,
     )
-    return post_in(unit, post, origin)
-
-
-def _as_firing(command: c.Fire, done: Done) -> Firing:
-    fired, state = done
-    said: Content = state.said
-    return Firing(
-        timer_id=command.timer_id,
-        thread_id=command.thread_id,
-        owner=fired.owner,
-        epoch=fired.epoch,
-        planned_at=fired.planned_at,
-        fired_at=fired.fired_at,
-        late_by=_late_by(fired),
-        missed=fired.missed,
-        last_run_at=fired.last_run_at,
-        next_run_at=fired.next_run_at,
-        delivery=state.delivery,
-        **said._asdict(),
-    )
-
-
-def _as_run(timer_id: str, event: object, recorded_at: datetime) -> TimerRun | None:
-    match event:
-        case Timer.Fired():
-            return TimerRun(
-                timer_id=timer_id,
-                planned_at=event.planned_at.astimezone(UTC),
-                recorded_at=recorded_at,
-                fired_at=event.fired_at.astimezone(UTC),
-                late_by=_late_by(event),
-                missed=event.missed,
-                owner=event.owner,
-                epoch=event.epoch,
-                message_id=event.message_id,
-            )
-        case Timer.Skipped():
-            planned_at = event.planned_at.astimezone(UTC)
-            return TimerRun(
-                timer_id=timer_id,
-                planned_at=planned_at,
-                recorded_at=recorded_at,
-                missed=event.missed,
-            )
-        case _:
-            return None
-
-
-def _late_by(fired: Timer.Fired) -> timedelta:
-    return max(fired.fired_at - fired.planned_at, timedelta(0))
+    return post_in(unit, post, origin, inbox)
 
 
 def _mapping(changed: Any) -> Mapping[str, Any]:

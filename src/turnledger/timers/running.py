@@ -1,6 +1,7 @@
 """A small scheduler: it sleeps until the next run or a change, and fires what is due."""
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,12 +9,14 @@ from typing import NamedTuple
 from turnledger.domain.errors import StoreError
 from turnledger.domain.inbox import InboxMessage
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.clock import steady
 from turnledger.infrastructure.glance import Glance
 from turnledger.infrastructure.timer_rows import AHEAD
 
 _log = logging.getLogger(__name__)
 
-_LONGEST_WAIT = 86_400.0  # seconds
+_LONGEST_WAIT = 60.0  # seconds; then one looks at the clock again, which may have been put forward
+_PART = 1.0  # of a wait: then one looks whether another thread has stopped it
 _BREATH = 0.005  # between two batches: else other processes hardly get at a file
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 60.0  # after errors, and while others are at it
 
@@ -64,16 +67,19 @@ class Scheduler:
         self._fire_due = fire
         self._report = report
         self._is_stopping = self._is_waiting = False
+        self._thread: int | None = None
         self._pause = _SHORTEST_PAUSE
 
     def stop(self) -> None:
-        """Let it end; from a signal handler, too: what is under way is finished first.
+        """Let it end, from another thread or a signal handler; what is under way is finished first.
+
+        A wait ends at once in a handler of the thread that runs it, else within a second.
 
         Raises:
-            _StopNow: It waits, and this ends the wait; `run` returns then.
+            _StopNow: In such a handler, which hands it on; `run` returns then.
         """
         self._is_stopping = True
-        if self._is_waiting:
+        if self._is_waiting and self._thread == threading.get_ident():
             raise _StopNow
 
     def run(self, *, once: bool = False) -> int:
@@ -86,6 +92,7 @@ class Scheduler:
             How many messages were posted.
         """
         count = 0
+        self._thread = threading.get_ident()
         try:
             while not self._is_stopping:
                 fired = self._step(once=once)
@@ -106,7 +113,8 @@ class Scheduler:
             if once:
                 return None
             self._pause = _SHORTEST_PAUSE
-            self._wait(position, _LONGEST_WAIT if to_come.seconds is None else to_come.seconds)
+            seconds = _LONGEST_WAIT if to_come.seconds is None else to_come.seconds
+            self._wait(position, min(seconds, _LONGEST_WAIT))
         except StoreError as error:
             _log.warning("%s; trying again in %.1f s", error, self._pause)
             self._sleep(self._longer())
@@ -119,23 +127,36 @@ class Scheduler:
                 self._report(messages)
             self._pause = _SHORTEST_PAUSE
             self._sleep(_BREATH)
-        elif self._store.last_position() == position:  # others are at it, or it can't be read
-            self._wait(position, self._longer())
+        else:  # it was skipped, others are at it, or it can't be read
+            pause = self._longer()
+            if pause > _PART:  # and stays so: no try at each commit, then
+                self._sleep(_PART)
+            self._wait(position, pause)
         return len(messages)
 
     def _wait(self, position: int, seconds: float) -> None:
-        self._is_waiting = True
-        try:
-            if not self._is_stopping:
-                self._store.wait_for_change(position, min(seconds, _LONGEST_WAIT))
-        finally:
-            self._is_waiting = False
+        """Until something is committed behind a position, or the time is out."""
+
+        def has_changed(part: float) -> bool:
+            return self._store.wait_for_change(position, part) > position
+
+        self._rest(seconds, has_changed)
 
     def _sleep(self, seconds: float) -> None:
+        def has_slept(part: float) -> bool:
+            time.sleep(part)
+            return False
+
+        self._rest(seconds, has_slept)
+
+    def _rest(self, seconds: float, is_over: Callable[[float], bool]) -> None:
+        """Wait in parts, until one says that it is over, or it is to stop."""
+        end = steady() + seconds
         self._is_waiting = True
         try:
-            if not self._is_stopping:
-                time.sleep(seconds)
+            while not self._is_stopping and (left := end - steady()) > 0:
+                if is_over(min(left, _PART)):
+                    break
         finally:
             self._is_waiting = False
 

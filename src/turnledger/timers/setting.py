@@ -15,6 +15,7 @@ from turnledger.domain.timer import ScheduledTimer, Timer
 from turnledger.domain.timer import commands as c
 from turnledger.domain.trigger import Trigger, as_trigger
 from turnledger.infrastructure import timer_repository as repository
+from turnledger.infrastructure.host_zone import host_time_zone
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.timer_rows import as_scheduled_timer
 from turnledger.infrastructure.unit_of_work import UnitOfWork
@@ -81,6 +82,7 @@ class Setting(TimerDesk):
         command = c.Create(
             **self._named(thread_id, self._backend.new_id() if chosen is None else chosen),
             **self._checked({**fields, "client_id": client_id}),
+            timezone=host_time_zone(),
         )
         idempotency = None
         if idempotency_key is not None:
@@ -120,7 +122,7 @@ class Setting(TimerDesk):
             ThreadArchived: Likewise ThreadDeleted.
         """
         named = self._named(thread_id, timer_id)
-        command = c.Update(**named, changed=self._checked(changed))
+        command = c.Update(**named, changed=self._changed(changed))
 
         def work(unit: UnitOfWork) -> ScheduledTimer:
             repository.carry_out(unit, command, self._backend.origin())

@@ -1,6 +1,7 @@
 """Other time zone data: next runs are computed anew when a ledger is opened with it."""
 
 import logging
+from functools import partial
 
 from turnledger.domain.errors import Unreadable
 from turnledger.domain.timer.commands import Recompute
@@ -22,12 +23,12 @@ def recompute(backend: Backend) -> int:
     Returns:
         Of how many timers.
     """
-    tried: set[Place] = set()
+    tried: frozenset[Place] = frozenset()
     while _are_there(backend, len(tried) + 1):
-        before = len(tried)
-        backend.transact(lambda unit: _page(backend, unit, tried), several=True)
-        if len(tried) == before:
+        page = backend.transact(partial(_page, backend, tried), several=True)
+        if not page:
             break
+        tried |= page
     return len(tried)
 
 
@@ -40,16 +41,16 @@ def _are_there(backend: Backend, least: int) -> bool:
     return len(found) >= least
 
 
-def _page(backend: Backend, unit: UnitOfWork, tried: set[Place]) -> None:
+def _page(backend: Backend, tried: frozenset[Place], unit: UnitOfWork) -> frozenset[Place]:
+    """The timers that were computed, or passed over; it may be done again, with others."""
     origin = backend.origin()
     found = repository.with_other_zones(unit, time_zone.VERSION, _PAGE + len(tried))
-    for place in found:
-        if place in tried:
-            continue
-        tried.add(place)
+    page = frozenset(found) - tried
+    for place in sorted(page):
         named = dict(zip(("thread_id", "timer_id"), place, strict=True))
         try:
             command = Recompute(**named, time_zone_data=time_zone.VERSION)
             repository.carry_out(unit, command, origin)
         except Unreadable as error:
             _log.warning("passed over: %s", error)
+    return page

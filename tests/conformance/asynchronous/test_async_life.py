@@ -72,6 +72,35 @@ def test_what_fails_or_is_over_is_settled(
     asyncio.run(main())
 
 
+def test_messages_go_from_post_to_confirm(
+    open_async: Callable[..., Opening], clock: HoldingClock
+) -> None:
+    async def main() -> None:
+        async with open_async() as ledger:
+            inbox = ledger.inbox
+            one = await inbox.post("thread", "hi", source="test")
+            can = {"can_after_turn": True, "can_steer_current_turn": False}
+            asked = [inbox.claim_next("thread", f"worker {n}", **can) for n in range(4)]
+            answers = await asyncio.gather(*asked)
+            [late] = [one for one in answers if isinstance(one, turnledger.MessageClaim)]
+            assert sum(isinstance(one, turnledger.NotReady) for one in answers) == 3
+            clock.advance(60)
+            assert (await inbox.recover()).messages_expired == 1
+            [kept] = await inbox.undelivered("thread")
+            await inbox.requeue("thread", kept.message_id)
+            with pytest.raises(turnledger.ClaimLost):
+                await inbox.confirm(late)
+            claim = await inbox.claim_next("thread", "worker", **can)
+            assert isinstance(claim, turnledger.MessageClaim)
+            await inbox.confirm(claim)
+            done = await inbox.get("thread", one.message_id)
+            assert done is not None
+            assert (done.state, [piece.epoch for piece in done.evidence]) == ("confirmed", [1])
+            assert (await ledger.verify()).ok
+
+    asyncio.run(main())
+
+
 def test_threads_are_listed_archived_and_deleted(open_async: Callable[..., Opening]) -> None:
     async def main() -> None:
         async with open_async() as ledger:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -74,7 +74,11 @@ def test_an_unknown_delivery_of_a_caller_is_refused(box: Box, delivery: Any) -> 
     [
         ({"source": ""}, InvalidIdentifier),
         ({"source": "a\nb"}, InvalidIdentifier),
+        ({"thread": ""}, InvalidIdentifier),
+        ({"thread": "x" * 257}, InvalidIdentifier),
+        ({"message_id": ""}, InvalidIdentifier),
         ({"message_id": "x" * 257}, InvalidIdentifier),
+        ({"message_id": "a\x85"}, InvalidIdentifier),
         ({"idempotency_key": ""}, InvalidIdentifier),
         ({"metadata": [1]}, InvalidPayload),
         ({"metadata": {"a": float("nan")}}, InvalidPayload),
@@ -87,6 +91,49 @@ def test_bad_arguments_are_refused(box: Box, said: dict[str, Any], error: type[E
     with pytest.raises(error):
         box.post("hi", **said)
     assert box.texts() == []
+
+
+def test_what_json_doesnt_have_is_refused_wherever_it_stands(box: Box) -> None:
+    deep: Any = {}
+    for _ in range(100):
+        deep = [deep]
+    for bad in (float("nan"), float("inf"), "\ud800", {1: 2}, (1,), b"", 10**4_300, deep):
+        for said in ({"content": bad}, {"instructions": bad}, {"metadata": {"key": bad}}):
+            with pytest.raises(InvalidPayload):
+                box.inbox.post("thread", **{"content": "hi", "source": "test", **said})
+    assert box.texts() == []
+
+
+def test_each_part_of_a_message_has_the_limit_for_itself(box: Box) -> None:
+    most = "x" * (2**20 - 2)
+    posted = box.inbox.post("thread", most, source="test", instructions=most)
+    assert box.message(posted.message_id) == posted
+    for said in ({"content": most + "x"}, {"instructions": most + "x"}, {"metadata": {"": most}}):
+        with pytest.raises(PayloadTooLarge):
+            box.inbox.post("thread", **{"content": "hi", "source": "test", **said})
+
+
+def test_a_place_is_any_time_that_utc_has(box: Box) -> None:
+    first = datetime(1, 1, 1, tzinfo=UTC)
+    last = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+    east = timezone(timedelta(hours=5))
+    for text, place in (("last", last), ("first", first)):
+        assert box.inbox.post("thread", text, source="test", queued_at=place).queued_at == place
+    (east_of,) = box.post("there", queued_at=datetime(2026, 1, 1, 5, tzinfo=east))
+    assert box.message(east_of).queued_at == datetime(2026, 1, 1, tzinfo=UTC)
+    assert box.texts() == ["first", "there", "last"]
+    with pytest.raises(InvalidTime):
+        box.post("before all", queued_at=first.replace(tzinfo=east))
+
+
+def test_what_comes_back_is_a_fresh_copy(box: Box) -> None:
+    content = {"list": [1]}
+    posted = box.inbox.post("thread", content, source="test")
+    content["list"].append(2)
+    posted.content["list"].append(3)
+    posted.metadata["more"] = True
+    assert box.message(posted.message_id).content == {"list": [1]}
+    assert box.inbox.post("thread", "next", source="test").metadata == {}
 
 
 def test_a_content_past_the_limit_is_too_large(open_ledger: Callable[..., Ledger]) -> None:

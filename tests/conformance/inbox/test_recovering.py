@@ -174,6 +174,15 @@ def test_only_what_is_undelivered_is_requeued(box: Box) -> None:
             box.inbox.requeue("thread", message_id)
 
 
+def test_what_was_requeued_is_requeued_no_more(box: Box, expired: MessageClaim) -> None:
+    box.inbox.recover()
+    message = expired.message_id or ""
+    box.inbox.requeue("thread", message)
+    with pytest.raises(InvalidTransition, match="is pending"):
+        box.inbox.requeue("thread", message)
+    assert box.texts() == ["one", "two"]
+
+
 def test_a_message_is_requeued_in_its_own_thread_only(box: Box, expired: MessageClaim) -> None:
     box.inbox.recover()
     box.post("other", thread="other")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from turnledger import ThreadArchived, ThreadDeleted
+from turnledger import InvalidTransition, ThreadArchived, ThreadDeleted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,4 +157,29 @@ def test_nothing_is_posted_beside_the_end_of_a_thread(
     kinds = [event.type for event in events]
     assert len(refused) + kinds.count("inbox.posted") == 40
     assert kinds.count(f"thread.{ending}d") == len(names)
+    assert ledger.verify().ok
+
+
+def test_a_thread_is_a_fork_from_its_beginning_or_never(ledger: Ledger) -> None:
+    names = [f"thread {number}" for number in range(20)]
+    refused: list[str] = []
+
+    def send() -> None:
+        for name in names:
+            posted(ledger, "hi", thread=name)
+
+    def fork() -> None:
+        for name in reversed(names):
+            try:
+                ledger.threads.fork("source", name)
+            except InvalidTransition:
+                refused.append(name)
+
+    run_together(send, fork)
+    kinds: dict[str, list[str]] = {}
+    for event in ledger.log.read(limit=10_000):
+        kinds.setdefault(event.stream_id.partition(":")[2], []).append(event.type)
+    for name in names:
+        begun = [] if name in refused else ["thread.forked"]
+        assert kinds[name] == [*begun, "inbox.posted"]
     assert ledger.verify().ok

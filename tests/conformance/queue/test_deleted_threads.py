@@ -79,6 +79,17 @@ def test_commands_with_a_claim_are_told_that_it_is_lost(
     assert kept == [("worker", claim.epoch, "ack"), ("worker", claim.epoch, "fail")]
 
 
+def test_what_a_dispatch_led_to_is_kept_though_its_thread_is_deleted(
+    ledger: Ledger, host: Host, ended: tuple[list[str], Claim]
+) -> None:
+    (_, flying, _), claim = ended
+    for _ in range(2):
+        with pytest.raises(ThreadDeleted):
+            ledger.queue.ack_dispatch("thread", "dispatch")
+    kept = [(one.owner, one.epoch, one.kind) for one in host.turn(flying).evidence]
+    assert kept == [("worker", claim.epoch, "ack_dispatch")]
+
+
 def test_all_other_commands_are_refused(
     ledger: Ledger, store: Store, ended: tuple[list[str], Claim]
 ) -> None:
@@ -94,10 +105,15 @@ def test_all_other_commands_are_refused(
         lambda: queue.reorder("thread", []),
         lambda: queue.retry("thread", turn),
         lambda: queue.resolve("thread", turn, "acked", by="me"),
+        lambda: queue.recover("thread"),
+        lambda: queue.fail_in_flight("thread", "restart"),
+        lambda: queue.ack_dispatch("thread", "never"),
         lambda: queue.pause("thread", "by hand"),
         lambda: queue.resume("thread"),
         lambda: ledger.threads.archive("thread"),
         lambda: ledger.threads.unarchive("thread"),
+        lambda: ledger.threads.fork("thread", "new"),
+        lambda: ledger.threads.fork("other", "thread"),
     )
     for command in commands:
         with pytest.raises(ThreadDeleted) as refusal:

@@ -18,11 +18,18 @@ from turnledger import (
     TimerLimitReached,
     TimerNotFound,
 )
+from turnledger.infrastructure import host_zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from turnledger import Ledger
+
+
+DEEP: list[Any] = []
+for _ in range(10_000):
+    DEEP = [DEEP]
 
 
 def test_a_timer_comes_back_with_all_that_was_said(alarm: Alarm) -> None:
@@ -57,6 +64,7 @@ def test_a_trigger_is_accepted_as_a_dict_too(alarm: Alarm, trigger: dict[str, An
         "daily",
         {},
         {"kind": "lunar"},
+        {"kind": DEEP},
         {"kind": "delay"},
         {"kind": "delay", "seconds": -1},
         {"kind": "delay", "seconds": float("nan")},
@@ -68,6 +76,8 @@ def test_a_trigger_is_accepted_as_a_dict_too(alarm: Alarm, trigger: dict[str, An
         {"kind": "schedule", "dtstart": "2027-01-01T09:00:00Z"},
         {"kind": "schedule", "dtstart": "2026-03-29T02:30:00", "timezone": "Europe/Berlin"},
         {"kind": "schedule", "dtstart": "2027-01-01T09:00:00", "timezone": "../etc/passwd"},
+        {"kind": "schedule", "rrule": "FREQ=DAILY", "timezone": ""},
+        {"kind": "schedule", "rrule": "FREQ=DAILY", "timezone": "europe/berlin"},
         {"kind": "schedule", "rrule": "FREQ=DAILY;INTERVAL=0"},
         {"kind": "schedule", "rrule": "FREQ=DAILY;UNTIL=20200101T000000Z"},
         {"kind": "schedule", "rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"},
@@ -199,6 +209,30 @@ def test_without_a_timezone_the_hosts_is_stored(
     made = alarm.set("a", Cron(expression="0 9 * * *"))
     assert isinstance(made.trigger, Cron)
     assert made.trigger.timezone == "Australia/Lord_Howe"
+
+
+def test_a_host_whose_timezone_nobody_knows_counts_in_utc(
+    alarm: Alarm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TZ", "Middle-earth/Shire")
+    for name in ("_LINK", "_FILE"):
+        monkeypatch.setattr(host_zone, name, tmp_path / "nothing")
+    made = alarm.set("a", Cron(expression="0 9 * * *"))
+    assert isinstance(made.trigger, Cron)
+    assert made.trigger.timezone == "UTC"
+
+
+def test_the_same_again_from_a_host_in_another_timezone_is_the_same(
+    alarm: Alarm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trigger = Cron(expression="0 9 * * *")
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    first = alarm.set("a", trigger, idempotency_key="k")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert alarm.set("a", trigger, idempotency_key="k").trigger == first.trigger
+    assert alarm.set("a", trigger).duplicate
+    with pytest.raises(IdempotencyConflict):
+        alarm.set("a", Cron(expression="0 9 * * *", timezone="Asia/Tokyo"))
 
 
 def test_a_rule_without_a_dtstart_begins_now_and_may_be_due_at_once(alarm: Alarm) -> None:

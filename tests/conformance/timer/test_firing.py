@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conformance.timer.conftest import EVERY_TEN, IDLE, THREAD, Alarm
-from turnledger import Cron, Delay, InvalidPayload, Schedule
+from turnledger import Cron, Delay, InvalidPayload, InvalidTime, MessageClaim, Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +72,14 @@ def test_who_computed_from_stale_state_loses_also_while_the_timer_stays_due(alar
     alarm.at(20)
     assert alarm.claim(expected_last_run_at=None) is None
     assert alarm.claim(expected_last_run_at=first.last_run_at) is not None
+
+
+@pytest.mark.parametrize("wrong", ["2026-01-05T09:00:00Z", 0, False, datetime(2026, 1, 5)])  # noqa: DTZ001
+def test_what_is_expected_is_a_time_or_none(alarm: Alarm, wrong: Any) -> None:
+    alarm.set()
+    alarm.at(10)
+    with pytest.raises(InvalidTime):
+        alarm.claim(expected_last_run_at=wrong)
 
 
 def test_last_run_at_rises_by_a_millisecond_at_least(alarm: Alarm) -> None:
@@ -163,6 +171,19 @@ def test_an_idle_timer_fires_while_nothing_else_is_to_be_done(alarm: Alarm) -> N
     alarm.confirm()
     alarm.clock.advance(1)
     assert (alarm.fire(), alarm.get("idle").runs) == (["idle"], 2)
+
+
+def test_an_idle_timer_waits_for_its_message_in_whatever_state_that_is(alarm: Alarm) -> None:
+    alarm.set("idle", IDLE)
+    (message,) = alarm.fired()
+    inbox, can = alarm.ledger.inbox, {"can_after_turn": True, "can_steer_current_turn": False}
+    assert isinstance(inbox.claim_next(THREAD, "reader", **can), MessageClaim)
+    assert alarm.fire() == []  # in flight
+    alarm.clock.advance(61)
+    inbox.recover(THREAD)
+    assert alarm.fire() == []  # undelivered
+    assert inbox.delete(THREAD, message.message_id)
+    assert alarm.fire() == ["idle"]
 
 
 def test_ordinary_timers_and_messages_come_before_an_idle_one(alarm: Alarm) -> None:
