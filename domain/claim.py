@@ -11,6 +11,8 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from turnledger.domain.errors import ClaimLost
 from turnledger.domain.limits import Context
 
+_KINDS = ("turn", "run", "thread")  # of what is claimed
+
 
 class Named(Protocol):
     """Says which claim it is about."""
@@ -36,12 +38,7 @@ class Held(Named, Protocol):
 
 
 class Shown(Named, Protocol):
-    """What a command on a claim shows."""
-
-    @property
-    def thread_id(self) -> str:
-        """On which thread."""
-        ...
+    """What a command on a claim shows; a field says on what: see `claimed`."""
 
 
 Flying = TypeVar("Flying", bound=Held)
@@ -72,14 +69,28 @@ def live(flying: Flying | None, shown: Shown, context: Context) -> Flying:
     return held
 
 
+def is_live(flying: Held | None, shown: Named, context: Context) -> bool:
+    """Whether the claim that is shown is current, and its lease isn't over."""
+    if flying is None or context.lease_is_over(flying.expires_at):
+        return False
+    return (flying.owner, flying.epoch) == (shown.owner, shown.epoch)
+
+
 def is_stale(flying: Held | None, context: Context) -> bool:
     """Whether a claim is over."""
     return flying is not None and context.lease_is_over(flying.expires_at)
 
 
+def claimed(shown: object) -> tuple[str, str]:
+    """What a claim, or a command on one, is about: its kind, and its id."""
+    kind = next(one for one in _KINDS if hasattr(shown, f"{one}_id"))
+    return kind, getattr(shown, f"{kind}_id")
+
+
 def lose(shown: Shown, reason: str) -> NoReturn:
     """Say that a claim is lost."""
-    raise ClaimLost(shown.thread_id, shown.owner, shown.epoch, reason)
+    kind, target = claimed(shown)
+    raise ClaimLost(target, shown.owner, shown.epoch, reason, kind=kind)
 
 
 @dataclass(frozen=True, kw_only=True)

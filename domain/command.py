@@ -3,8 +3,8 @@
 The record holds the command's arguments, so that it can be decided again later. An argument that
 stands in the event itself is a pointer, so that no payload is stored twice: `{"$event": "field"}`
 is that field of the event beside it, `{"$events": "field"}` the fields of all the command's
-events, in order; a field that the event doesn't have didn't matter. A command's thread stands in
-the name of its stream.
+events, in order; a field that the event doesn't have didn't matter. What a command is about
+stands in the name of its stream.
 """
 
 from typing import Any, ClassVar
@@ -29,14 +29,12 @@ def event_record(*names: str) -> dict[str, Any]:
 
 
 @value
-class Command:
-    """What is wished of one thread. Subclasses set `NAME`, and add their arguments."""
+class RecordedCommand:
+    """What is wished, as it is recorded. Subclasses set `NAME`, and add their arguments."""
 
     NAME: ClassVar[str]
     RECORD: ClassVar[dict[str, Any]] = {}  # the arguments, where all are pointers
     RECORD_TEXT: ClassVar[str] = "{}"
-
-    thread_id: str
 
     def __init_subclass__(cls) -> None:
         """Write the record once: it goes beside every event."""
@@ -45,3 +43,10 @@ class Command:
     def arguments(self) -> str:
         """The arguments as they are recorded: JSON text, with pointers."""
         return self.RECORD_TEXT
+
+
+@value
+class Command(RecordedCommand):
+    """What is wished of one thread."""
+
+    thread_id: str

@@ -5,9 +5,9 @@ evidence for each target, owner, epoch and kind, and only for epochs that were g
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from turnledger.domain.command import Command, event_record
+from turnledger.domain.command import RecordedCommand, event_record
 from turnledger.domain.event import Event
 from turnledger.domain.value import value
 
@@ -48,20 +48,61 @@ class Evidence:
         value: Any
         altered: bool = False
 
+    class KeptOfTurn(Event):
+        """Likewise of a coordinator turn, or of one of its attempts."""
 
-EVENTS: tuple[type[Event], ...] = (Evidence.Kept, Evidence.KeptOfMessage)
+        TOPIC = "evidence.kept_of_turn"
+        turn_id: str
+        attempt: int | None
+        owner: str
+        epoch: int
+        kind: str
+        value: Any
+        altered: bool = False
 
-Piece = Evidence.Kept | Evidence.KeptOfMessage
+    class KeptOfRun(Event):
+        """Likewise of a run."""
+
+        TOPIC = "evidence.kept_of_run"
+        owner: str
+        epoch: int
+        kind: str
+        value: Any
+        altered: bool = False
+
+    class KeptOfOperation(Event):
+        """Likewise of an operation; owner and epoch are those of the claim of its run."""
+
+        TOPIC = "evidence.kept_of_operation"
+        owner: str
+        epoch: int
+        kind: str
+        value: Any
+        altered: bool = False
+
+
+EVENTS: tuple[type[Event], ...] = (
+    Evidence.Kept,
+    Evidence.KeptOfMessage,
+    Evidence.KeptOfTurn,
+    Evidence.KeptOfRun,
+    Evidence.KeptOfOperation,
+)
+
+Piece = Evidence.Kept | Evidence.KeptOfMessage | Evidence.KeptOfRun | Evidence.KeptOfOperation
 
 
 # --- Commands
 
+_REPORT = ("owner", "epoch", "kind", "value", "altered")
+
 
 @value
-class KeepCommand(Command):
-    """Keep what an owner reported whose claim was lost."""
+class KeepCommand(RecordedCommand):
+    """Keep what an owner reported whose claim was lost, in an event of that class."""
 
     NAME = "keep_evidence"
+    EVENT: ClassVar[type[Event]]
     owner: str
     epoch: int
     kind: str
@@ -73,7 +114,9 @@ class KeepCommand(Command):
 class Keep(KeepCommand):
     """Keep what was reported of a queued turn."""
 
-    RECORD = event_record("queued_turn_id", "owner", "epoch", "kind", "value", "altered")
+    EVENT = Evidence.Kept
+    RECORD = event_record("queued_turn_id", *_REPORT)
+    thread_id: str
     queued_turn_id: str
 
 
@@ -81,11 +124,41 @@ class Keep(KeepCommand):
 class KeepOfMessage(KeepCommand):
     """Keep what was reported of a message."""
 
-    RECORD = event_record("message_id", "owner", "epoch", "kind", "value", "altered")
+    EVENT = Evidence.KeptOfMessage
+    RECORD = event_record("message_id", *_REPORT)
+    thread_id: str
     message_id: str
 
 
-def decide(known: Iterable[tuple[str, int, str]], command: Keep | KeepOfMessage) -> Sequence[Event]:
+@value
+class KeepOfTurn(KeepCommand):
+    """Keep what was reported of a coordinator turn, or of one of its attempts."""
+
+    EVENT = Evidence.KeptOfTurn
+    RECORD = event_record("turn_id", "attempt", *_REPORT)
+    turn_id: str
+    attempt: int | None = None
+
+
+@value
+class KeepOfRun(KeepCommand):
+    """Keep what was reported of a run."""
+
+    EVENT = Evidence.KeptOfRun
+    RECORD = event_record(*_REPORT)
+    run_id: str
+
+
+@value
+class KeepOfOperation(KeepCommand):
+    """Keep what was reported of an operation."""
+
+    EVENT = Evidence.KeptOfOperation
+    RECORD = event_record(*_REPORT)
+    key: str
+
+
+def decide(known: Iterable[tuple[str, int, str]], command: KeepCommand) -> Sequence[Event]:
     """The event that keeps it, unless the same was kept before.
 
     Args:
@@ -94,13 +167,4 @@ def decide(known: Iterable[tuple[str, int, str]], command: Keep | KeepOfMessage)
     """
     if (command.owner, command.epoch, command.kind) in set(known):
         return ()
-    facts: dict[str, Any] = {
-        "owner": command.owner,
-        "epoch": command.epoch,
-        "kind": command.kind,
-        "value": command.value,
-        "altered": command.altered,
-    }
-    if isinstance(command, Keep):
-        return (Evidence.Kept(queued_turn_id=command.queued_turn_id, **facts),)
-    return (Evidence.KeptOfMessage(message_id=command.message_id, **facts),)
+    return (command.EVENT(**{name: getattr(command, name) for name in command.RECORD}),)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from turnledger.domain.payload import encode
+from turnledger.domain.retry_policy import DEFAULT_RETRY_POLICY, RetryPolicy
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,7 @@ class Limits:
     max_claims: int = 25
     max_lease: timedelta = timedelta(hours=24)
     max_timers: int = 256
+    retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY
 
     @cached_property
     def recorded(self) -> str:

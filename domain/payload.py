@@ -95,6 +95,14 @@ def settle(name: str, value: Any, limit: int) -> tuple[Any, bool]:
         return _SURROGATE.sub("\ufffd", shown(value)), True
 
 
+def settle_text(name: str, value: object, limit: int) -> tuple[str, bool]:
+    """Likewise text that says why or who; never refused for its characters."""
+    if isinstance(value, str):
+        text, altered = settle(name, value, limit)
+        return str(text), altered
+    return settle_text(name, shown(value), limit)[0], True
+
+
 def content_hash(command: str, arguments: dict[str, Any]) -> str:
     """Return the SHA-256, in hex, of a command's name and its caller's arguments."""
     return canonical_hash([command, arguments])

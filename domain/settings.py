@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from turnledger.domain.limits import Limits
+from turnledger.domain.retry_policy import DEFAULT_RETRY_POLICY, RetryPolicy
 
 MEBIBYTE = 1024 * 1024
 
@@ -21,6 +22,7 @@ class Settings(BaseModel):
         max_lease: The longest lease; an end further ahead than this counts as over.
         max_claims: How often a queued turn may be given back before it is set aside as failed.
         busy_timeout: How long a command waits for the database.
+        retry_policy: How often a coordinator turn asks a provider, and when again after a refusal.
         synchronous: SQLite's durability: FULL survives a power cut, NORMAL may lose the last
             commits in one (never a part of one), EXTRA also syncs the folder.
     """
@@ -34,8 +36,15 @@ class Settings(BaseModel):
     max_lease: timedelta = Field(default=timedelta(hours=24), ge=timedelta(seconds=1))
     max_claims: int = Field(default=25, ge=1)
     busy_timeout: timedelta = Field(default=timedelta(seconds=30), ge=timedelta(0))
+    retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY
     synchronous: Literal["EXTRA", "FULL", "NORMAL"] = "FULL"
 
     def limits(self) -> Limits:
         """The part that a decision depends on."""
-        return Limits(self.max_visible_turns, self.max_claims, self.max_lease, self.max_timers)
+        return Limits(
+            self.max_visible_turns,
+            self.max_claims,
+            self.max_lease,
+            self.max_timers,
+            self.retry_policy,
+        )

@@ -13,13 +13,33 @@ from eventsourcing.persistence import (
 )
 from eventsourcing.utils import Environment
 
-from turnledger.domain import evidence, inbox, thread, thread_queue, timer
+from turnledger.domain import (
+    coordinator_turn,
+    evidence,
+    inbox,
+    operation,
+    run,
+    thread,
+    thread_queue,
+    timer,
+    work_item,
+)
 from turnledger.domain.event import Envelope, EventRegistry
 from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.recorder import LedgerRecorder
 
 REGISTRY = EventRegistry(
-    (*thread_queue.EVENTS, *thread.EVENTS, *evidence.EVENTS, *inbox.EVENTS, *timer.EVENTS)
+    (
+        *thread_queue.EVENTS,
+        *thread.EVENTS,
+        *evidence.EVENTS,
+        *inbox.EVENTS,
+        *timer.EVENTS,
+        *coordinator_turn.EVENTS,
+        *work_item.EVENTS,
+        *run.EVENTS,
+        *operation.EVENTS,
+    )
 )
 
 

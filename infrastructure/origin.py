@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from turnledger.domain.command import Command
+from turnledger.domain.command import RecordedCommand
 from turnledger.domain.event import Receipt
 from turnledger.domain.limits import Context
 from turnledger.domain.payload import encode
@@ -22,7 +22,7 @@ class Origin(NamedTuple):
     scope: str = ""
     content_hash: str = ""
 
-    def receipt(self, command: Command) -> Receipt | None:
+    def receipt(self, command: RecordedCommand) -> Receipt | None:
         """What the command leaves behind, if it was given a key."""
         key = self.idempotency_key
         if key is None:
@@ -30,7 +30,7 @@ class Origin(NamedTuple):
         return Receipt(self.scope, key, command.NAME, self.command_id, self.content_hash)
 
 
-def recorded(command: Command, origin: Origin, context: Context) -> str:
+def recorded(command: RecordedCommand, origin: Origin, context: Context) -> str:
     """What is recorded beside the events, as JSON text: put together, since all but two are fixed.
 
     The caller's words are written by the JSON library; the rest needs no escapes.

@@ -6,28 +6,48 @@ this release can't read is left out, and named.
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from sqlalchemy import Table
 from sqlalchemy.schema import CreateTable
 
-from turnledger.domain import evidence, inbox, thread, thread_queue, timer
+from turnledger.domain import (
+    coordinator_turn,
+    evidence,
+    inbox,
+    operation,
+    run,
+    thread,
+    thread_queue,
+    timer,
+    work_item,
+)
 from turnledger.domain.event import Envelope, Unknown
 from turnledger.domain.payload import encode
 from turnledger.domain.thread_queue import ThreadQueue
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.inbox_replay import InboxReplay
+from turnledger.infrastructure.operation_replay import OperationReplay, stream_of
 from turnledger.infrastructure.rows import NOTHING_READY, Head
 from turnledger.infrastructure.statement import DIALECTS, SQLITE, Row
 from turnledger.infrastructure.timer_replay import TimerReplay
+from turnledger.infrastructure.turn_replay import TurnReplay, turn_of
 from turnledger.projections.due_timers import due_timers
+from turnledger.projections.operations import operations
 from turnledger.projections.plan import TABLES, plan_for, receipt_in, target
 from turnledger.projections.receipts import receipts
+from turnledger.projections.runs import runs
 
 _KNOWN = "SELECT 1 FROM queued_turns WHERE thread_id = ? AND queued_turn_id = ?"
 
 _QUEUE_PREFIX = thread_queue.stream_id("")
 _TIMER_PREFIX = timer.stream_id("")
+_TURN_PREFIX = coordinator_turn.stream_id("")
+_OF_NO_THREAD = {
+    *(timer.CATEGORY, coordinator_turn.CATEGORY, work_item.CATEGORY),
+    *(run.CATEGORY, operation.CATEGORY),
+}
 _RECEIPT_STREAM = list(receipts.columns).index(receipts.c.stream_id)
 
 
@@ -55,6 +75,17 @@ class Replay:
         self._plan = plan_for(DIALECTS[SQLITE])
         self._inboxes = InboxReplay(self._database)
         self._timers = TimerReplay(self._database)
+        self._turns = TurnReplay(self._database)
+        self.unread: dict[str, str] = {}
+        self._operations = OperationReplay(self.unread)
+        self._folds: dict[str, Callable[[str, Any], Head]] = {
+            thread.CATEGORY: self._folded_life,
+            evidence.CATEGORY: self._folded_evidence,
+            coordinator_turn.CATEGORY: self._turns.folded,
+            work_item.CATEGORY: self._turns.folded_item,
+            run.CATEGORY: self._operations.folded_run,
+            operation.CATEGORY: self._operations.folded,
+        }
         self._queues: dict[str, thread_queue.State] = {}
         self._in_flight_at: dict[str, int] = defaultdict(int)
         self._appended: dict[str, int] = {}
@@ -62,7 +93,6 @@ class Replay:
         self._evidence: set[tuple[str, str, str, int, str]] = set()
         self.heads: dict[str, Head] = {}
         self.broken: list[Broken] = []
-        self.unread: dict[str, str] = {}
 
     def add(self, position: int, envelope: Envelope, chained: bytes) -> None:
         """Take the next event."""
@@ -90,16 +120,26 @@ class Replay:
         yield from self._database.execute(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
 
     def unread_threads(self) -> set[str]:
-        """The threads of the streams that can't be replayed; timers are things of their own."""
-        return {target(one) for one in self.unread if not one.startswith(_TIMER_PREFIX)}
+        """The threads of the streams that can't be replayed; what isn't a thread's is left out."""
+        return {target(one) for one in self.unread if _kind(one) not in _OF_NO_THREAD}
 
     def unread_timers(self) -> set[str]:
         """The timers that can't be replayed."""
         return {target(one) for one in self.unread if one.startswith(_TIMER_PREFIX)}
 
+    def unread_turns(self) -> set[str]:
+        """The coordinator turns that can't be replayed."""
+        return {target(one) for one in self.unread if one.startswith(_TURN_PREFIX)}
+
+    def unread_operations(self) -> list[tuple[Table, str]]:
+        """The runs and operations that can't be replayed: the table, and the key of the row."""
+        kinds = {run.CATEGORY: runs, operation.CATEGORY: operations}
+        found = {(_kind(one), target(one)) for one in self.unread if _kind(one) in kinds}
+        return [(kinds[kind], key) for kind, key in sorted(found)]
+
     def is_unread_stream(self, stream_id: str) -> bool:
         """Whether what a stream's head row ought to be isn't known."""
-        if stream_id.startswith(_TIMER_PREFIX):
+        if _kind(stream_id) in _OF_NO_THREAD:
             return stream_id in self.unread
         return target(stream_id) in self.unread_threads()
 
@@ -107,6 +147,12 @@ class Replay:
         """Whether what a read model's row ought to be isn't known."""
         if table == due_timers.name:
             return timer.stream_id(str(row[0])) in self.unread or row[1] in self.unread_threads()
+        turn_id = turn_of(table, row)
+        if turn_id is not None:
+            return coordinator_turn.stream_id(turn_id) in self.unread
+        about = stream_of(table, row)
+        if about is not None:
+            return not {about, evidence.stream_id(about)}.isdisjoint(self.unread)
         if table == receipts.name and row[_RECEIPT_STREAM] in self.unread:
             return True
         return str(row[0]).removeprefix("thread:") in self.unread_threads()
@@ -149,25 +195,29 @@ class Replay:
                 state = self._queue(stream_id, event, recorded_at)
                 text = encode(state.scalars())
                 return Head(stream_id, 0, state.epoch, thread_queue.STATE_FORM, text)
-            case thread.CATEGORY:
-                life = self._lives.get(stream_id, thread.State())
-                _must(life.lifecycle != "deleted", "a deleted thread is deleted for ever")
-                begun = life.is_used and isinstance(event, thread.Thread.Forked)
-                _must(not begun, "a thread is forked before anything else")
-                self._lives[stream_id] = life = thread.evolve(life, event)
-                return Head(stream_id, 0, 0, thread.STATE_FORM, encode(life.stored()))
-            case inbox.CATEGORY:
-                return self._inboxes.folded(stream_id, event, self._life(stream_id))
             case timer.CATEGORY:
                 thread_id = self._timers.thread_of(stream_id, event)
                 lifecycle = self._life(thread.stream_id(thread_id))
                 return self._timers.folded(stream_id, event, lifecycle)
-            case evidence.CATEGORY:
-                self._keep(stream_id, event)
-                return Head(stream_id, 0, 0, evidence.STATE_FORM)
+            case inbox.CATEGORY:
+                return self._inboxes.folded(stream_id, event, self._life(stream_id))
+            case _ if category in self._folds:
+                return self._folds[category](stream_id, event)
             case _:
                 msg = f"no aggregate has streams of the category {category!r}"
                 raise ValueError(msg)
+
+    def _folded_life(self, stream_id: str, event: Any) -> Head:
+        life = self._lives.get(stream_id, thread.State())
+        _must(life.lifecycle != "deleted", "a deleted thread is deleted for ever")
+        begun = life.is_used and isinstance(event, thread.Thread.Forked)
+        _must(not begun, "a thread is forked before anything else")
+        self._lives[stream_id] = life = thread.evolve(life, event)
+        return Head(stream_id, 0, 0, thread.STATE_FORM, encode(life.stored()))
+
+    def _folded_evidence(self, stream_id: str, event: Any) -> Head:
+        self._keep(stream_id, event)
+        return Head(stream_id, 0, 0, evidence.STATE_FORM)
 
     def _life(self, stream_id: str) -> thread.Lifecycle:
         """The life of the thread that a stream is about, so far."""
@@ -188,11 +238,16 @@ class Replay:
         self._queues[stream_id] = state
         return state
 
-    def _keep(self, stream_id: str, event: evidence.Piece) -> None:
+    def _keep(self, stream_id: str, event: Any) -> None:
         about = stream_id.partition(":")[2]
-        state = self._queues.get(about) or self._inboxes.states.get(about)
-        given = 0 if state is None else state.epoch
-        target_id: str = getattr(event, "queued_turn_id", "") or getattr(event, "message_id", "")
+        state = (
+            self._queues.get(about)
+            or self._inboxes.states.get(about)
+            or self._turns.states.get(about)
+        )
+        given = self._operations.given.get(about, 0) if state is None else state.epoch
+        names = ("queued_turn_id", "message_id", "attempt")
+        target_id = str(next((getattr(event, one) for one in names if hasattr(event, one)), ""))
         piece = (stream_id, target_id, event.owner, event.epoch, event.kind)
         _must(piece not in self._evidence, "the same evidence is kept once")
         _must(0 < event.epoch <= given, "evidence is of an epoch that was given out")
@@ -209,6 +264,12 @@ class Replay:
         if appended != known or state.visible < 0:
             message = f"{appended} turns were appended, {known} are accounted for"
             self.broken.append(Broken(position, message))
+
+
+def _kind(stream_id: str) -> str:
+    """The category of a stream, or of what its evidence is about."""
+    category, _, rest = stream_id.partition(":")
+    return rest.partition(":")[0] if category == evidence.CATEGORY else category
 
 
 def _must(holds: bool, rule: str) -> None:  # noqa: FBT001 - what holds, and its name

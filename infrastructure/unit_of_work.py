@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sqlalchemy import bindparam, select
 
-from turnledger.domain.command import Command
+from turnledger.domain.command import RecordedCommand
 from turnledger.domain.duration import from_microseconds, to_microseconds
 from turnledger.domain.errors import StoreError, StoreUnavailable, Unreadable
 from turnledger.domain.event import Draft, Event, Unknown
@@ -182,7 +182,7 @@ class UnitOfWork:
         self,
         change: HeadChange,
         events: Sequence[Event],
-        command: Command,
+        command: RecordedCommand,
         origin: Origin,
         context: Context,
     ) -> None:

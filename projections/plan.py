@@ -11,7 +11,18 @@ from sqlalchemy.engine import Dialect
 from turnledger.domain.duration import to_microseconds
 from turnledger.domain.event import Metadata, Receipt
 from turnledger.domain.payload import encode
-from turnledger.projections import dispatches, due_timers, inbox_messages, queued_turns, receipts
+from turnledger.projections import (
+    attachments,
+    coordinator_mailbox,
+    dispatches,
+    due_timers,
+    in_flight_provider_turns,
+    inbox_messages,
+    operations,
+    queued_turns,
+    receipts,
+    runs,
+)
 from turnledger.projections.schema import Parameters, Reactions
 
 READ_MODELS: tuple[Reactions, ...] = (
@@ -19,12 +30,22 @@ READ_MODELS: tuple[Reactions, ...] = (
     dispatches.ON,
     inbox_messages.ON,
     due_timers.ON,
+    coordinator_mailbox.ON,
+    in_flight_provider_turns.ON,
+    attachments.ON,
+    runs.ON,
+    operations.ON,
 )
 TABLES = (
     queued_turns.queued_turns,
     dispatches.dispatches,
     inbox_messages.inbox_messages,
     due_timers.due_timers,
+    coordinator_mailbox.coordinator_mailbox,
+    in_flight_provider_turns.in_flight_provider_turns,
+    attachments.attachments,
+    runs.runs,
+    operations.operations,
     receipts.receipts,
 )
 
@@ -109,7 +130,7 @@ def plan_for(dialect: Dialect) -> Plan:
 
 
 def target(stream_id: str) -> str:
-    """The thread, or the timer, that a stream is about: what stands behind its categories."""
+    """What a stream is about, a thread or an operation, say: it stands behind its categories."""
     category, _, rest = stream_id.partition(":")
     return rest.partition(":")[2] if category == "evidence" else rest
 

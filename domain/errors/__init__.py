@@ -12,16 +12,24 @@ builds the message: what is wrong, and what to do.
     │   ├── InvalidTrigger
     │   └── PayloadTooLarge
     ├── Refusal                 the state doesn't allow it; nothing changed
+    │   ├── AttemptsExhausted
     │   ├── ClaimLost
     │   ├── IdempotencyConflict
     │   ├── InvalidTransition
+    │   ├── OperationNotFound
+    │   ├── OperationSettled    it had no effect
+    │   ├── OutcomeUnknown
     │   ├── QueueFull
     │   ├── QueuedTurnNotFound
     │   ├── ReorderMismatch
+    │   ├── RequestChanged
+    │   ├── StaleRevision
     │   ├── ThreadArchived
     │   ├── ThreadDeleted
     │   ├── TimerLimitReached
-    │   └── TimerNotFound
+    │   ├── TimerNotFound
+    │   └── TurnNotFound
+    ├── NoEffect                raised by the body of an operation: nothing happened outside
     ├── OtherGeneration         a cursor from before a restore
     ├── Unreadable              a stored record is damaged, or written by a newer release
     └── StoreError              the database says no
@@ -43,20 +51,28 @@ from turnledger.domain.errors.bad_input import (
     PayloadTooLarge,
 )
 from turnledger.domain.errors.refusal import (
+    AttemptsExhausted,
     ClaimLost,
     IdempotencyConflict,
     InvalidTransition,
+    OperationNotFound,
+    OperationSettled,
+    OutcomeUnknown,
     QueuedTurnNotFound,
     QueueFull,
     Refusal,
     ReorderMismatch,
+    RequestChanged,
+    StaleRevision,
     ThreadArchived,
     ThreadDeleted,
     TimerLimitReached,
     TimerNotFound,
+    TurnNotFound,
 )
 from turnledger.domain.errors.root import (
     LedgerError,
+    NoEffect,
     OtherGeneration,
     Unreadable,
 )
@@ -71,6 +87,7 @@ from turnledger.domain.errors.store import (
 )
 
 __all__ = [
+    "AttemptsExhausted",
     "ClaimLost",
     "IdempotencyConflict",
     "InvalidDuration",
@@ -81,12 +98,18 @@ __all__ = [
     "InvalidTransition",
     "InvalidTrigger",
     "LedgerError",
+    "NoEffect",
+    "OperationNotFound",
+    "OperationSettled",
     "OtherGeneration",
+    "OutcomeUnknown",
     "PayloadTooLarge",
     "QueueFull",
     "QueuedTurnNotFound",
     "Refusal",
     "ReorderMismatch",
+    "RequestChanged",
+    "StaleRevision",
     "StoreDamaged",
     "StoreError",
     "StoreFull",
@@ -98,5 +121,6 @@ __all__ = [
     "ThreadDeleted",
     "TimerLimitReached",
     "TimerNotFound",
+    "TurnNotFound",
     "Unreadable",
 ]

@@ -9,6 +9,23 @@ class Refusal(LedgerError):
     """The state doesn't allow it. Nothing changed."""
 
 
+class AttemptsExhausted(Refusal):
+    """The coordinator turn has as many attempts as the retry policy allows. Settle it."""
+
+    turn_id: str
+    attempt: int
+    limit: int
+
+    def __init__(self, turn_id: str, attempt: int, limit: int) -> None:
+        super().__init__(
+            f"turn {turn_id} can't have attempt {attempt}, as its retry policy allows {limit}; "
+            "complete or fail it",
+            turn_id=turn_id,
+            attempt=attempt,
+            limit=limit,
+        )
+
+
 class ClaimLost(Refusal):
     """The claim isn't the current one any more, or its lease is over. Stop working on it."""
 
@@ -16,11 +33,13 @@ class ClaimLost(Refusal):
     owner: str
     epoch: int
 
-    def __init__(self, thread_id: str, owner: str, epoch: int, reason: str) -> None:
+    def __init__(
+        self, target: str, owner: str, epoch: int, reason: str, *, kind: str = "thread"
+    ) -> None:
         super().__init__(
-            f"{owner}'s claim on thread {thread_id} (epoch {epoch}) is lost: {reason}; stop "
+            f"{owner}'s claim on {kind} {target} (epoch {epoch}) is lost: {reason}; stop "
             "working on it",
-            thread_id=thread_id,
+            **{f"{kind}_id": target},
             owner=owner,
             epoch=epoch,
             reason=reason,
@@ -43,13 +62,53 @@ class IdempotencyConflict(Refusal):
 class InvalidTransition(Refusal):
     """What is there isn't in a state from which this command goes on."""
 
-    def __init__(self, thread_id: str, command: str, reason: str, **facts: Any) -> None:
+    def __init__(
+        self, target: str, command: str, reason: str, *, kind: str = "thread", **facts: Any
+    ) -> None:
         super().__init__(
-            f"{command} on thread {thread_id}: {reason}",
-            thread_id=thread_id,
+            f"{command} on {kind} {target}: {reason}",
+            **{f"{kind}_id": target},
             command=command,
             reason=reason,
             **facts,
+        )
+
+
+class OperationNotFound(Refusal):
+    """No such operation was ever created."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"there is no operation {key}", key=key)
+
+
+class OperationSettled(Refusal):
+    """The operation is settled, and had no effect. Use another key to try again."""
+
+    key: str
+    effect: str
+
+    def __init__(self, key: str, effect: str) -> None:
+        super().__init__(
+            f"operation {key} is settled, and its effect is {effect}; use another key to try again",
+            key=key,
+            effect=effect,
+        )
+
+
+class OutcomeUnknown(Refusal):
+    """Nobody can know whether the operation took effect. Find out, and resolve it."""
+
+    key: str
+    execution: str
+    effect: str
+
+    def __init__(self, key: str, execution: str, effect: str) -> None:
+        super().__init__(
+            f"operation {key} is {execution}, and its effect {effect}; wait for its owner, or find "
+            "out and resolve it",
+            key=key,
+            execution=execution,
+            effect=effect,
         )
 
 
@@ -107,6 +166,40 @@ class ReorderMismatch(Refusal):
         )
 
 
+class RequestChanged(Refusal):
+    """The attempt was prepared with another request. The stored one counts."""
+
+    turn_id: str
+    attempt: int
+
+    def __init__(self, turn_id: str, attempt: int, request_hash: str, given: str) -> None:
+        super().__init__(
+            f"attempt {attempt} of turn {turn_id} was prepared with the request {request_hash}, "
+            f"not {given}; send the stored request, or prepare another attempt",
+            turn_id=turn_id,
+            attempt=attempt,
+            request_hash=request_hash,
+            given=given,
+        )
+
+
+class StaleRevision(Refusal):
+    """The work item has changed since. Read it again and decide anew."""
+
+    work_item_id: str
+    expected: int
+    revision: int
+
+    def __init__(self, work_item_id: str, expected: int, revision: int) -> None:
+        super().__init__(
+            f"work item {work_item_id} is at revision {revision}, not {expected}; read it again "
+            "and decide anew",
+            work_item_id=work_item_id,
+            expected=expected,
+            revision=revision,
+        )
+
+
 class ThreadArchived(Refusal):
     """The thread is archived: it takes and starts no work until it is unarchived."""
 
@@ -149,3 +242,10 @@ class TimerNotFound(Refusal):
             thread_id=thread_id,
             timer_id=timer_id,
         )
+
+
+class TurnNotFound(Refusal):
+    """No such coordinator turn was ever begun."""
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"there is no turn {turn_id}", turn_id=turn_id)

@@ -39,6 +39,16 @@ def _rebuild(kind: type[LedgerError], message: str, facts: dict[str, Any]) -> Le
     return error
 
 
+class NoEffect(LedgerError):
+    """Raised by the body of an operation: it ended, and is known to have had no effect."""
+
+    result: Any
+
+    def __init__(self, result: Any = None) -> None:
+        said = "" if result is None else f": {result}"
+        super().__init__(f"the operation had no effect{said}", result=result)
+
+
 class OtherGeneration(LedgerError):
     """A cursor comes from before the ledger was restored: events it saw may not exist now."""
 

@@ -4,7 +4,18 @@ from turnledger.asynchronous import AsyncLedger, open_async
 from turnledger.copying import Copied, copy
 from turnledger.doctor import Check
 from turnledger.domain.claim import Evidence
+from turnledger.domain.coordinator_turn import (
+    BegunTurn,
+    ProviderTurn,
+    Receipt,
+    RecoverableTurn,
+    Resumption,
+    TurnClaim,
+    TurnRecovery,
+    WorkItemRevision,
+)
 from turnledger.domain.errors import (
+    AttemptsExhausted,
     ClaimLost,
     IdempotencyConflict,
     InvalidDuration,
@@ -15,12 +26,18 @@ from turnledger.domain.errors import (
     InvalidTransition,
     InvalidTrigger,
     LedgerError,
+    NoEffect,
+    OperationNotFound,
+    OperationSettled,
     OtherGeneration,
+    OutcomeUnknown,
     PayloadTooLarge,
     QueuedTurnNotFound,
     QueueFull,
     Refusal,
     ReorderMismatch,
+    RequestChanged,
+    StaleRevision,
     StoreDamaged,
     StoreError,
     StoreFull,
@@ -32,6 +49,7 @@ from turnledger.domain.errors import (
     ThreadDeleted,
     TimerLimitReached,
     TimerNotFound,
+    TurnNotFound,
     Unreadable,
 )
 from turnledger.domain.inbox import (
@@ -41,6 +59,13 @@ from turnledger.domain.inbox import (
     NotReady,
     Rejected,
 )
+from turnledger.domain.operation import (
+    BlockingOperation,
+    OperationRecovery,
+    RecordedOperation,
+)
+from turnledger.domain.retry_policy import RetryPolicy
+from turnledger.domain.run import RunClaim, StartedRun
 from turnledger.domain.settings import Settings
 from turnledger.domain.thread_queue import Claim, QueuedTurn
 from turnledger.domain.timer import Firing, ScheduledTimer, TimerRun
@@ -53,6 +78,7 @@ from turnledger.ledger import (
 )
 from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
+from turnledger.recovery import Recovered
 from turnledger.thread_values import ThreadDeletion, ThreadSummary
 from turnledger.timers import Scheduler
 from turnledger.verify import Finding, Verification
@@ -60,6 +86,9 @@ from turnledger.why import Why
 
 __all__ = [
     "AsyncLedger",
+    "AttemptsExhausted",
+    "BegunTurn",
+    "BlockingOperation",
     "Check",
     "Claim",
     "ClaimLost",
@@ -84,20 +113,36 @@ __all__ = [
     "LedgerError",
     "MessageClaim",
     "Migration",
+    "NoEffect",
     "NotReady",
+    "OperationNotFound",
+    "OperationRecovery",
+    "OperationSettled",
     "OtherGeneration",
+    "OutcomeUnknown",
     "PayloadTooLarge",
+    "ProviderTurn",
     "QueueFull",
     "QueuedTurn",
     "QueuedTurnNotFound",
+    "Receipt",
     "RecordedEvent",
+    "RecordedOperation",
+    "RecoverableTurn",
+    "Recovered",
     "Refusal",
     "Rejected",
     "ReorderMismatch",
+    "RequestChanged",
+    "Resumption",
+    "RetryPolicy",
+    "RunClaim",
     "Schedule",
     "ScheduledTimer",
     "Scheduler",
     "Settings",
+    "StaleRevision",
+    "StartedRun",
     "StoreDamaged",
     "StoreError",
     "StoreFull",
@@ -112,9 +157,13 @@ __all__ = [
     "TimerLimitReached",
     "TimerNotFound",
     "TimerRun",
+    "TurnClaim",
+    "TurnNotFound",
+    "TurnRecovery",
     "Unreadable",
     "Verification",
     "Why",
+    "WorkItemRevision",
     "copy",
     "migrate",
     "new_generation",

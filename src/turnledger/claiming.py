@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import bindparam, select
 
 from turnledger.domain import evidence
-from turnledger.domain.claim import Evidence, Shown
+from turnledger.domain.claim import Evidence, Shown, claimed
 from turnledger.domain.duration import check_duration
 from turnledger.domain.errors import ClaimLost, InvalidPayload
 from turnledger.domain.event import Event
@@ -57,14 +57,15 @@ def shown(backend: Backend, claim: Any, kind: type[Any]) -> dict[str, Any]:
     """
     if not isinstance(claim, kind):
         raise InvalidPayload("claim", f"must be a {kind.__name__}, not {type(claim).__name__}")
-    check_identifier("thread_id", claim.thread_id)
+    target, target_id = claimed(claim)
+    check_identifier(f"{target}_id", target_id)
     check_identifier("owner", claim.owner)
     if not isinstance(claim.epoch, int):
         raise InvalidPayload("claim", f"has the epoch {claim.epoch!r}, which is no whole number")
     if claim.generation != backend.generation:
         reason = "it was given out before the ledger was restored from a backup"
-        raise ClaimLost(claim.thread_id, claim.owner, claim.epoch, reason)
-    return {"thread_id": claim.thread_id, "owner": claim.owner, "epoch": claim.epoch}
+        raise ClaimLost(target_id, claim.owner, claim.epoch, reason, kind=target)
+    return {f"{target}_id": target_id, "owner": claim.owner, "epoch": claim.epoch}
 
 
 def claimed_id(
@@ -92,7 +93,7 @@ def keep_evidence(
     unit: UnitOfWork,
     stream_id: str,
     known: Iterable[Evidence],
-    command: evidence.Keep | evidence.KeepOfMessage,
+    command: evidence.KeepCommand,
 ) -> None:
     """Keep a result in the evidence stream of another stream, unless the same was kept before."""
     decided = evidence.decide([(one.owner, one.epoch, one.kind) for one in known], command)

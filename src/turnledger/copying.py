@@ -8,7 +8,7 @@ from typing import Literal, NoReturn
 
 from sqlalchemy import Table, bindparam, func, select
 
-from turnledger.domain import thread_queue, timer
+from turnledger.domain import coordinator_turn, thread_queue, timer
 from turnledger.domain.errors import InvalidPayload, StoreDamaged, StoreError, StoreUnavailable
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import ledger_row
@@ -22,6 +22,7 @@ from turnledger.infrastructure.replay import Replay
 from turnledger.infrastructure.schema import TABLES, events, streams, tracking
 from turnledger.infrastructure.statement import SQLITE, Row, run, statement
 from turnledger.infrastructure.store import Store
+from turnledger.infrastructure.turn_replay import TURN_COLUMNS, TURN_TABLES
 from turnledger.projections.due_timers import due_timers
 from turnledger.projections.receipts import receipts
 from turnledger.verify import Verification, verify
@@ -44,6 +45,8 @@ _LAST_HASHES = statement(
 )
 _TRACKED = statement(select(tracking))
 _THREAD_COLUMN = {receipts.name: "scope"}  # where it has another name
+
+_OF_THREADS = [table for table in TABLES if {"thread_id", "scope"} & set(table.c.keys())]
 
 Step = Literal["copied", "verified"]
 Progress = Callable[[Step, int, int], None]
@@ -225,7 +228,7 @@ class _Copying:
             return ThreadRows(table, (column, name), rows)
 
         for thread_id in sorted(threads):
-            for table in TABLES:
+            for table in _OF_THREADS:
                 column = _THREAD_COLUMN.get(table.name, "thread_id")
                 names = {thread_id, f"thread:{thread_id}"} if column == "scope" else {thread_id}
                 yield from (found(table, column, name) for name in sorted(names))
@@ -233,9 +236,20 @@ class _Copying:
         unread = {name for name in self.chain.last if self.replay.is_unread_stream(name)}
         for stream_id in sorted(queues | unread):
             yield found(streams, "stream_id", stream_id)
+        for table, column, name in self._unread_things():
+            yield found(table, column, name)
+
+    def _unread_things(self) -> Iterator[tuple[Table, str, str]]:
+        """The rows about what isn't a thread, and can't be replayed: table, column, name."""
         for timer_id in sorted(self.replay.unread_timers()):
-            yield found(due_timers, "timer_id", timer_id)
-            yield found(receipts, "stream_id", timer.stream_id(timer_id))
+            yield due_timers, "timer_id", timer_id
+            yield receipts, "stream_id", timer.stream_id(timer_id)
+        for turn_id in sorted(self.replay.unread_turns()):
+            for table in TURN_TABLES:
+                yield table, TURN_COLUMNS[table.name], turn_id
+            yield receipts, "stream_id", coordinator_turn.stream_id(turn_id)
+        for table, key in self.replay.unread_operations():
+            yield table, table.primary_key.columns[0].name, key
 
     def _verified(self) -> Verification:
         found = verify(self.target.store, lambda count: self._tell("verified", count))

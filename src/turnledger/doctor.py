@@ -35,6 +35,7 @@ _STALE = statement(
         WHERE expires_at <= :now OR expires_at > :latest
     """)
 )
+_IN_DOUBT = statement(text("SELECT count(*) FROM open_operations WHERE effect = 'unknown'"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def doctor(backend: Backend) -> tuple[Check, ...]:
         checks = [_build(), _journal(store), _log(store), _disk(store)]
     else:
         checks = [Check(*facts) for facts in store.examined()]
-    return (_schema(backend), *checks, *_clock(backend), _claims(backend))
+    return (_schema(backend), *checks, *_clock(backend), _claims(backend), _operations(backend))
 
 
 def is_exposed(version: tuple[int, int, int]) -> bool:
@@ -134,3 +135,13 @@ def _claims(backend: Backend) -> Check:
     claims = "1 claim is" if stale == 1 else f"{stale} claims are"
     message = f"{claims} over; `turnledger queue recover` gives the turns back"
     return Check(name="claims", status="note", message=message)
+
+
+def _operations(backend: Backend) -> Check:
+    with backend.store.reading() as cursor:
+        in_doubt = run(cursor, backend.store.dialect, _IN_DOUBT, {}).fetchone()[0]
+    if not in_doubt:
+        return Check(name="operations", status="ok", message="no operation is in doubt")
+    operations = "1 operation is" if in_doubt == 1 else f"{in_doubt} operations are"
+    message = f"{operations} in doubt; `turnledger operation resolve` settles them"
+    return Check(name="operations", status="note", message=message)

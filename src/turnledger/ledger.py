@@ -9,12 +9,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from turnledger.attachments import AttachmentStore
 from turnledger.backup import backup
 from turnledger.backup import restore as restore_file
+from turnledger.coordinator import Coordinator
 from turnledger.doctor import Check, doctor
 from turnledger.domain.errors import InvalidDuration, StoreError
 from turnledger.domain.settings import Settings
 from turnledger.inbox import Inbox
+from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Acting, Backend, acting
 from turnledger.infrastructure.clock import Clock, checked, host_clock
 from turnledger.infrastructure.opening import (
@@ -26,7 +29,10 @@ from turnledger.infrastructure.opening import (
 from turnledger.infrastructure.sqlite import SqliteStore
 from turnledger.infrastructure.statement import SQLITE
 from turnledger.log import Log
+from turnledger.operations import Operations
 from turnledger.queue import Queue
+from turnledger.recovery import Recovery
+from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
 from turnledger.timers.zones import recompute
@@ -41,18 +47,28 @@ class Ledger:
         queue: The queue of each thread.
         inbox: The messages from outside for each thread.
         timers: Prompts for threads at a later time.
+        coordinator: The turns of coordinators on work items, and their provider turns.
+        attachments: The files that those were begun with.
+        runs: The leases under which operations are executed.
+        operations: External effects that must not happen twice.
+        recovery: The scan for what nobody answers for any more.
         threads: The life of each thread.
         log: Every event, in the order of its position.
         settings: What it was opened with.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, attachments: AttachmentFolder | None = None) -> None:
         """Take what its services share; `turnledger.open` does."""
         self._backend = backend
         self.settings = backend.settings
         self.queue = Queue(backend)
         self.inbox = Inbox(backend)
         self.timers = Timers(backend)
+        self.coordinator = Coordinator(backend, attachments)
+        self.attachments = AttachmentStore(backend, attachments)
+        self.runs = Runs(backend)
+        self.operations = Operations(backend)
+        self.recovery = Recovery(self.coordinator, self.operations, self.queue, self.inbox)
         self.threads = Threads(backend)
         self.log = Log(backend)
 
@@ -137,7 +153,8 @@ class Ledger:
         backup(store, Path(path).absolute())
 
     def close(self) -> None:
-        """Close the connections of all threads."""
+        """Stop the scans, and close the connections of all threads."""
+        self.recovery.stop()
         self._backend.store.close()
 
     def __enter__(self) -> Self:
@@ -159,6 +176,7 @@ def open(  # noqa: A001 - the door's name; used as turnledger.open
     *,
     clock: Clock | None = None,
     settings: Settings | None = None,
+    attachments: str | os.PathLike[str] | None = None,
     read_only: bool = False,
 ) -> Ledger:
     """Open a ledger; make it if it isn't there.
@@ -168,12 +186,26 @@ def open(  # noqa: A001 - the door's name; used as turnledger.open
         clock: Gives the time, as an aware datetime; default this machine's for a file, and the
             server's on PostgreSQL.
         settings: Limits and durability.
+        attachments: The folder for them; default beside a file, and none on PostgreSQL.
         read_only: Make and change nothing; works beside a writer, and on read-only media.
 
     Raises:
         StoreError: It can't be opened; the subclass says why.
     """
-    return Ledger(open_backend(url_or_path, clock=clock, settings=settings, read_only=read_only))
+    backend = open_backend(url_or_path, clock=clock, settings=settings, read_only=read_only)
+    return Ledger(backend, attachment_folder(url_or_path, attachments))
+
+
+def attachment_folder(
+    url_or_path: str | os.PathLike[str], given: str | os.PathLike[str] | None
+) -> AttachmentFolder | None:
+    """Where a ledger's attachments lie; None if nowhere."""
+    if given is not None:
+        return AttachmentFolder(Path(given).absolute())
+    if is_on_server(url_or_path):
+        return None
+    path = path_of(url_or_path).absolute()
+    return AttachmentFolder(path.with_name(f"{path.name}.attachments"))
 
 
 def open_backend(

@@ -58,6 +58,19 @@ class Idempotency:
         arguments = {"thread_id": thread_id, **content}
         return cls(f"thread:{thread_id}", key, command, content_hash(command, arguments))
 
+    @classmethod
+    def of_work_item(
+        cls, work_item_id: str, key: str, command: str, content: dict[str, Any]
+    ) -> "Idempotency":
+        """A key within a work item.
+
+        Raises:
+            InvalidIdentifier: The key is no identifier.
+        """
+        check_identifier("idempotency_key", key)
+        arguments = {"work_item_id": work_item_id, **content}
+        return cls(f"work_item:{work_item_id}", key, command, content_hash(command, arguments))
+
     def marked(self, origin: Origin) -> Origin:
         """The origin of a command that leaves a receipt under this key."""
         facts = {"scope": self.scope, "content_hash": self.content_hash}

@@ -40,11 +40,25 @@ def test_there_is_a_command_for_every_service() -> None:
     thread = "archive unarchive delete fork list show"
     inbox = "post list get delete undelivered requeue claim confirm release recover"
     timer = "create list get update pause resume delete due fire history"
+    turn = (
+        "begin list get cancel recover recoverable receipt touch work-item claim claim-next resume "
+        "renew release complete fail ack"
+    )
+    attempt = "prepare start-dispatch respond refuse reject late-response resolve"
+    run = "start renew finish interrupt get"
+    operation = (
+        "create list get request-cancel recover resolve safe-to-proceed claim create-and-claim "
+        "complete"
+    )
     assert names == {
         *(f"queue {name}" for name in queue.split()),
         *(f"thread {name}" for name in thread.split()),
         *(f"inbox {name}" for name in inbox.split()),
         *(f"timer {name}" for name in timer.split()),
+        *(f"turn {name}" for name in turn.split()),
+        *(f"attempt {name}" for name in attempt.split()),
+        *(f"run {name}" for name in run.split()),
+        *(f"operation {name}" for name in operation.split()),
         *("why", "log", "doctor", "verify", "backup", "restore", "copy", "migrate", "demo"),
         "run-timers",
     }

@@ -27,6 +27,11 @@ KEYS = {
     "dispatches": "thread_id, dispatch_id",
     "inbox_messages": "thread_id, message_id",
     "due_timers": "timer_id",
+    "coordinator_mailbox": "turn_id",
+    "in_flight_provider_turns": "coordinator_turn_id, attempt",
+    "attachments": "sha256, turn_id",
+    "runs": "run_id",
+    "operations": "key",
     "receipts": "scope, idempotency_key",
     "tracking": "application_name",
 }

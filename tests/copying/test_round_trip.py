@@ -97,7 +97,14 @@ def test_progress_is_told_of_both_steps(file: File, place: str) -> None:
     assert told == [("copied", file.last, file.last), ("verified", file.last, file.last)]
 
 
-@pytest.mark.parametrize("stream_id", ["thread_queue:busy", "thread:archived", "thread:late"])
+@pytest.mark.parametrize(
+    "stream_id",
+    [
+        *("thread_queue:busy", "thread:archived", "thread:late"),
+        *("run:going on", "run:never was", "evidence:run:interrupted"),
+        *("operation:running", "operation:never was", "evidence:operation:orphaned"),
+    ],
+)
 def test_events_of_a_newer_release_are_copied_as_they_are(
     file: File, new_place: Places, stream_id: str
 ) -> None:

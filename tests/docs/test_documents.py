@@ -45,7 +45,7 @@ def run(line: str, folder: Path, database: str = "") -> subprocess.CompletedProc
 
 
 def test_the_programs_of_the_readme_do_what_they_say(tmp_path: Path) -> None:
-    said = ["to the model: fix the flaky test\nempty True\n", "10\n"]
+    said = ["to the model: fix the flaky test\nempty True\n", "10\n", "sent\n[]\n"]
     for program, expected in zip(blocks(ROOT / "README.md", "python"), said, strict=True):
         words = [sys.executable, "-c", program]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 from eventsourcing.persistence import StoredEvent
 
+from turnledger.domain.coordinator_turn import CoordinatorTurn
 from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Envelope, Event, EventRegistry, Unknown
 from turnledger.domain.evidence import Evidence
 from turnledger.domain.inbox import Inbox
+from turnledger.domain.operation import Operation
+from turnledger.domain.run import Run
 from turnledger.domain.thread import Thread
 from turnledger.domain.thread_queue import ThreadQueue
 from turnledger.domain.timer import Timer
+from turnledger.domain.work_item import WorkItem
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.mapper import NO_HASH, LedgerEvent, LedgerMapper, chain_hash
 
@@ -26,6 +30,7 @@ TURN: dict[str, Any] = {"queued_turn_id": "turn-1"}
 CLAIMED: dict[str, Any] = {**TURN, "epoch": 3}
 MESSAGE: dict[str, Any] = {"message_id": "message-1"}
 HELD: dict[str, Any] = {**MESSAGE, "epoch": 3}
+ATTEMPT: dict[str, Any] = {"attempt": 2, "epoch": 3}
 
 # One event of every type and schema version that a release has ever written, with every field
 # given. A golden file, once released, is never changed: add another beside it.
@@ -136,6 +141,94 @@ EVENTS: dict[str, Event] = {
         next_run_at=LATER, time_zone_data="2026g", error="has no such timezone"
     ),
     "timer.set_aside.1": Timer.SetAside(error="has no such timezone"),
+    "coordinator_turn.begun.1": CoordinatorTurn.Begun(
+        work_item_id="item-1",
+        turn_order=7,
+        message={"b": 2**63, "a": ["\0", "é😀", {}, 0.1, None]},
+        kind="recovery",
+        target="an action",
+        created_at=AT,
+        attachments=("ab" * 32,),
+    ),
+    "coordinator_turn.claimed.1": CoordinatorTurn.Claimed(
+        owner="boot-1", epoch=3, expires_at=LATER
+    ),
+    "coordinator_turn.renewed.1": CoordinatorTurn.Renewed(epoch=3, expires_at=LATER),
+    "coordinator_turn.released.1": CoordinatorTurn.Released(epoch=3),
+    "coordinator_turn.recovered.1": CoordinatorTurn.Recovered(epoch=3),
+    "coordinator_turn.prepared.1": CoordinatorTurn.Prepared(
+        attempt=2, request=[2**63, "é"], request_hash="cd" * 32, owner="boot-1", epoch=3
+    ),
+    "coordinator_turn.dispatch_started.1": CoordinatorTurn.DispatchStarted(
+        attempt=2, owner="boot-1", epoch=3
+    ),
+    "coordinator_turn.responded.1": CoordinatorTurn.Responded(
+        **ATTEMPT, response={"text": "\0"}, response_hash="ef" * 32, altered=True
+    ),
+    "coordinator_turn.refused.1": CoordinatorTurn.Refused(
+        **ATTEMPT, error={"status": 429}, retryable=True, not_before=LATER, altered=True
+    ),
+    "coordinator_turn.rejected.1": CoordinatorTurn.Rejected(
+        **ATTEMPT, error="no decision in it", altered=True
+    ),
+    "coordinator_turn.outcome_unknown.1": CoordinatorTurn.OutcomeUnknown(attempt=2),
+    "coordinator_turn.resolved.1": CoordinatorTurn.Resolved(
+        **ATTEMPT,
+        decision="adopt",
+        by="a person",
+        owner="boot-1",
+        response=None,
+        response_hash="ef" * 32,
+        reason=["found in the log"],
+        altered=True,
+    ),
+    "coordinator_turn.acked.1": CoordinatorTurn.Acked(
+        epoch=3, completed=True, result={"ok": 1}, altered=True
+    ),
+    "coordinator_turn.failed.1": CoordinatorTurn.Failed(epoch=3, error=["why"], altered=True),
+    "coordinator_turn.cancelled.1": CoordinatorTurn.Cancelled(reason="not wanted", altered=True),
+    "work_item.turn_entered.1": WorkItem.TurnEntered(turn_id="turn-1", turn_order=7),
+    "work_item.turn_settled.1": WorkItem.TurnSettled(turn_id="turn-1", revision=8),
+    "work_item.touched.1": WorkItem.Touched(revision=9),
+    "run.started.1": Run.Started(
+        work_item_id="item-1", action_id="action-1", owner="boot-1", epoch=1, expires_at=LATER
+    ),
+    "run.taken_over.1": Run.TakenOver(owner="boot-2", epoch=2, expires_at=LATER),
+    "run.renewed.1": Run.Renewed(epoch=3, expires_at=LATER),
+    "run.finished.1": Run.Finished(epoch=3, outcome={"ok": 1}, altered=True),
+    "run.interrupted.1": Run.Interrupted(reason="the user left", altered=True),
+    "operation.created.1": Operation.Created(
+        run_id="run-1",
+        work_item_id="item-1",
+        action_id="action-1",
+        operation_type="send",
+        payload={"b": 2**63, "a": ["\0", "é😀", {}, 0.1, None]},
+        replay_policy="probe_first",
+        created_at=AT,
+    ),
+    "operation.claimed.1": Operation.Claimed(owner="boot-1", run_epoch=3, execution_epoch=1),
+    "operation.cancel_requested.1": Operation.CancelRequested(),
+    "operation.completed.1": Operation.Completed(effect="applied", result=[1], altered=True),
+    "operation.orphaned.1": Operation.Orphaned(reason="nobody answers for it"),
+    "operation.never_claimed.1": Operation.NeverClaimed(reason="never claimed"),
+    "operation.resolved.1": Operation.Resolved(
+        effect="not_applied", by="a person", evidence=["seen nothing"], altered=True
+    ),
+    "evidence.kept_of_run.1": Evidence.KeptOfRun(
+        owner="boot-1", epoch=3, kind="finish", value={"ok": 1}, altered=True
+    ),
+    "evidence.kept_of_operation.1": Evidence.KeptOfOperation(
+        owner="boot-1", epoch=3, kind="complete", value={"effect": "applied"}, altered=True
+    ),
+    "evidence.kept_of_turn.1": Evidence.KeptOfTurn(
+        turn_id="turn-1",
+        attempt=2,
+        owner="boot-1",
+        epoch=3,
+        kind="respond",
+        value={"text": "late"},
+        altered=True,
+    ),
     "evidence.kept_of_message.1": Evidence.KeptOfMessage(
         **HELD, owner="worker-1", kind="confirm", value=None, altered=True
     ),

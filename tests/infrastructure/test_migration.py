@@ -39,7 +39,7 @@ print("alembic" in sys.modules)
 """
 
 TRIGGERS = ("events_no_update", "events_no_delete")
-VIEWS = ("visible_queue", "in_flight_turns")
+VIEWS = ("visible_queue", "in_flight_turns", "open_operations")
 
 
 @contextmanager

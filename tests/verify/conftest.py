@@ -77,6 +77,8 @@ def work(ledger: Ledger, clock: Clock) -> None:
         ledger.timers.create("mail", delay, {"n": number}, timer_id=f"timer {number}")
     ledger.timers.pause("mail", "timer 1")
     ledger.timers.delete("mail", "timer 2")
+    coordinate(ledger, clock)
+    operate(ledger, clock)
 
 
 def mail(ledger: Ledger, clock: Clock) -> None:
@@ -95,6 +97,54 @@ def mail(ledger: Ledger, clock: Clock) -> None:
     inbox.delete("mail", "mail 2")
     inbox.claim_next("mail", "worker", **can)
     ledger.threads.fork("mail", "forked")
+
+
+def coordinate(ledger: Ledger, clock: Clock) -> None:
+    """Leave coordinator turns with attachments, and with attempts that aren't over."""
+    coordinator = ledger.coordinator
+    for number in range(3):
+        begun = coordinator.begin(
+            "item",
+            number,
+            turn_id=f"coordinated {number}",
+            idempotency_key=f"coordinated {number}",
+            owner="one",
+            attachments=[b"an attachment"],
+        )
+        claim = begun.claim
+        assert claim is not None
+        attempt = coordinator.prepare(claim, {"n": number})
+        coordinator.start_dispatch(claim, 1)
+        if number == 1:
+            coordinator.respond(claim, 1, attempt.request_hash, "answer")
+            coordinator.reject(claim, 1, "no good")
+            coordinator.prepare(claim, "again")
+    clock.advance(1)
+    coordinator.cancel("coordinated 2", "not wanted")
+
+
+def operate(ledger: Ledger, clock: Clock) -> None:
+    """Leave runs and operations of all kinds, with evidence."""
+    runs, operations = ledger.runs, ledger.operations
+    for run_id in ("going on", "interrupted"):
+        claim = runs.start(run_id, "item", "action", "one", 60)
+        assert claim is not None
+        for key in ("done", "running", "orphaned", "decided"):
+            name = key if run_id == "interrupted" else f"{run_id} {key}"
+            operations.create_and_claim(claim, name, "send", {"n": key}, automatic=False)
+        about = {"run_id": run_id, "work_item_id": "item", "action_id": "action"}
+        operations.create(f"{run_id} waiting", **about, operation_type="send", payload=None)
+        operations.complete(claim, f"{run_id} done", "applied", {"n": 1})
+        clock.advance(1)
+    finished = runs.start("finished", "item", "action", "one", 60)
+    assert finished is not None
+    runs.finish(finished, {"ok": True})
+    runs.interrupt("interrupted", "why")
+    operations.complete(claim, "orphaned", "applied", "too late")
+    operations.recover()
+    operations.resolve("decided", "confirm_not_applied", by="me", evidence="seen")
+    with pytest.raises(ClaimLost):
+        runs.finish(claim, "too late")
 
 
 class File:

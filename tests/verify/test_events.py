@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from tests.verify.conftest import File
     from turnledger import Ledger
 
-TABLES = ("queued_turns", "dispatches", "inbox_messages", "due_timers", "receipts")
+TABLES = (
+    *("queued_turns", "dispatches", "inbox_messages", "due_timers", "receipts"),
+    *("coordinator_mailbox", "in_flight_provider_turns", "attachments"),
+    *("runs", "operations"),
+)
 FLYING = ("in_flight_id", "dispatch_id", "owner", "expires_at", "in_flight_at")
 COLUMNS = {
     "stream_id": "thread_queue:other",

@@ -5,7 +5,11 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-_TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")  # ordered by its bytes
+from turnledger.infrastructure.migrations.coordinator_tables import create_coordinator
+from turnledger.infrastructure.migrations.event_tables import create_events
+from turnledger.infrastructure.migrations.operation_tables import create_operations
+from turnledger.infrastructure.migrations.parts import TEXT as _TEXT
+from turnledger.infrastructure.migrations.parts import partial_index as _partial_index
 
 revision = "0001"
 down_revision = None
@@ -13,88 +17,14 @@ down_revision = None
 
 def upgrade() -> None:
     """Make the tables."""
-    _truth()
+    create_events()
     _heads()
     _queue()
     _inbox()
     _timers()
+    create_coordinator()
+    create_operations()
     _registers()
-
-
-def _truth() -> None:
-    if op.get_bind().dialect.name == "postgresql":
-        _truth_on_postgresql()
-    else:
-        op.create_table(
-            "events",
-            sa.Column("position", sa.Integer, primary_key=True),
-            *_event_columns(),
-            sa.UniqueConstraint("stream_id", "version", name="events_stream_version"),
-        )
-        for action in ("UPDATE", "DELETE"):
-            op.execute(
-                f"CREATE TRIGGER events_no_{action.lower()} BEFORE {action} ON events "
-                "BEGIN SELECT RAISE(ABORT, 'events are append-only'); END"
-            )
-    op.create_table(
-        "ledger",
-        sa.Column("ledger_id", _TEXT, primary_key=True, nullable=False),
-        sa.Column("generation", _TEXT, nullable=False),
-        sa.Column("created_at", sa.BigInteger, nullable=False),
-    )
-
-
-def _event_columns() -> list[sa.Column[Any]]:
-    return [
-        sa.Column("stream_id", _TEXT, nullable=False),
-        sa.Column("version", sa.BigInteger, nullable=False),
-        sa.Column("type", _TEXT, nullable=False),
-        sa.Column("schema_version", sa.BigInteger, nullable=False),
-        sa.Column("data", _TEXT, nullable=False),
-        sa.Column("metadata", _TEXT, nullable=False),
-        sa.Column("recorded_at", sa.BigInteger, nullable=False),
-        sa.Column("hash", sa.LargeBinary, nullable=False),
-    ]
-
-
-def _truth_on_postgresql() -> None:
-    op.create_table(
-        "stored_events",
-        sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
-        *_event_columns(),
-        sa.UniqueConstraint("stream_id", "version", name="stored_events_stream_version"),
-    )
-    op.create_table(
-        "unnumbered",
-        sa.Column("event_id", sa.BigInteger, primary_key=True, autoincrement=False),
-    )
-    op.create_table(
-        "positions",
-        sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
-        sa.Column("event_id", sa.BigInteger, nullable=False, unique=True),
-    )
-    for statement in (_APPEND_ONLY, _NO_CHANGE, _NO_TRUNCATE, _EVENTS):
-        op.execute(statement)
-
-
-_APPEND_ONLY = """
-CREATE FUNCTION events_are_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION 'events are append-only'; END $$
-"""
-_NO_CHANGE = """
-CREATE TRIGGER stored_events_no_change BEFORE UPDATE OR DELETE ON stored_events
-FOR EACH ROW EXECUTE FUNCTION events_are_append_only()
-"""
-_NO_TRUNCATE = """
-CREATE TRIGGER stored_events_no_truncate BEFORE TRUNCATE ON stored_events
-FOR EACH STATEMENT EXECUTE FUNCTION events_are_append_only()
-"""
-_EVENTS = """
-CREATE VIEW events AS
-SELECT place.position, event.stream_id, event.version, event.type, event.schema_version,
-       event.data, event.metadata, event.recorded_at, event.hash
-FROM stored_events AS event LEFT JOIN positions AS place ON place.event_id = event.id
-"""
 
 
 def _heads() -> None:
@@ -130,15 +60,6 @@ def _heads() -> None:
         "ready_at IS NOT NULL AND not_before IS NOT NULL",
     )
     _partial_index("streams_in_flight", "streams", ["stream_id"], "in_flight_id IS NOT NULL")
-
-
-def _partial_index(
-    name: str, table: str, columns: list[str], where: str, *, unique: bool = False
-) -> None:
-    condition = sa.text(where)
-    op.create_index(
-        name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition
-    )
 
 
 def _queue() -> None:

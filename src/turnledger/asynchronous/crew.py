@@ -70,11 +70,20 @@ class Crew:
             StoreError: The ledger was closed.
         """
         self._check_open()
-        task = partial(work, *args, **kwargs)
+        return await ended(self._begun(partial(work, *args, **kwargs)))
+
+    async def run_always(
+        self, work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        """Likewise; it isn't withdrawn if the waiting task is cancelled before it begins."""
+        self._check_open()
+        return await ended(self._begun(partial(work, *args, **kwargs)), always=True)
+
+    def _begun(self, task: Callable[[], Result]) -> Future[Result]:
         lane = lane_of(self)
         if lane is not None:
-            return await ended(lane.submit(task))
-        return await ended(self._threads.submit(copy_context().run, task))
+            return lane.submit(task)
+        return self._threads.submit(copy_context().run, task)
 
     async def command(
         self, work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs

@@ -10,13 +10,24 @@ from typing import Any, Self
 
 from turnledger.asynchronous.crew import Crew
 from turnledger.asynchronous.log import AsyncLog
-from turnledger.asynchronous.services import AsyncInbox, AsyncQueue, AsyncThreads, AsyncTimers
+from turnledger.asynchronous.operations import AsyncOperations
+from turnledger.asynchronous.recovery import AsyncRecovery
+from turnledger.asynchronous.services import (
+    AsyncAttachments,
+    AsyncCoordinator,
+    AsyncInbox,
+    AsyncQueue,
+    AsyncRuns,
+    AsyncThreads,
+    AsyncTimers,
+)
 from turnledger.asynchronous.twin import Twin, awaited
 from turnledger.asynchronous.watch import Watch
 from turnledger.domain.settings import Settings
+from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import Clock
-from turnledger.ledger import Ledger, open_backend, seconds
+from turnledger.ledger import Ledger, attachment_folder, open_backend, seconds
 
 
 class AsyncLedger(Twin[Ledger]):
@@ -33,14 +44,21 @@ class AsyncLedger(Twin[Ledger]):
         queue: The queue of each thread.
         inbox: The messages from outside for each thread.
         timers: Prompts for threads at a later time.
+        coordinator: The turns of coordinators on work items, and their provider turns.
+        attachments: The files that those were begun with.
+        runs: The leases under which operations are executed.
+        operations: External effects that must not happen twice.
+        recovery: The scan for what nobody answers for any more.
         threads: The life of each thread.
         log: Every event, in the order of its position.
         settings: What it was opened with.
     """
 
-    def __init__(self, backend: Backend, crew: Crew) -> None:
+    def __init__(
+        self, backend: Backend, crew: Crew, attachments: AttachmentFolder | None = None
+    ) -> None:
         """Take what its services share, and who works for them; `turnledger.open_async` does."""
-        ledger = Ledger(backend)
+        ledger = Ledger(backend, attachments)
         crew.backend = backend
         super().__init__(ledger, crew)
         self._watch = Watch(backend.store)
@@ -48,6 +66,11 @@ class AsyncLedger(Twin[Ledger]):
         self.queue = AsyncQueue(ledger.queue, crew)
         self.inbox = AsyncInbox(ledger.inbox, crew)
         self.timers = AsyncTimers(ledger.timers, crew)
+        self.coordinator = AsyncCoordinator(ledger.coordinator, crew)
+        self.attachments = AsyncAttachments(ledger.attachments, crew)
+        self.runs = AsyncRuns(ledger.runs, crew)
+        self.operations = AsyncOperations(ledger.operations, crew)
+        self.recovery = AsyncRecovery(ledger.recovery, crew)
         self.threads = AsyncThreads(ledger.threads, crew)
         self.log = AsyncLog(ledger.log, crew, self._watch)
 
@@ -96,6 +119,7 @@ class AsyncLedger(Twin[Ledger]):
 
     async def close(self) -> None:
         """Take no more commands, wait for those under way, and close the connections."""
+        await self.recovery.stop()
         self._watch.end()
         await self._crew.close(self._close)
 
@@ -115,9 +139,12 @@ class AsyncLedger(Twin[Ledger]):
 class Opening:
     """What `open_async` gives: `await` it, or enter it with `async with`."""
 
-    def __init__(self, door: Callable[[], Backend]) -> None:
-        """Take what opens the ledger."""
+    def __init__(
+        self, door: Callable[[], Backend], folder: Callable[[], AttachmentFolder | None]
+    ) -> None:
+        """Take what opens the ledger, and what says where its attachments lie."""
         self._door = door
+        self._folder = folder
         self._ledger: AsyncLedger | None = None
 
     def __await__(self) -> Generator[Any, None, AsyncLedger]:
@@ -141,7 +168,7 @@ class Opening:
         except BaseException:  # a task that is cancelled meanwhile leaves nothing open
             await crew.close(lambda: _close(opened))
             raise
-        return AsyncLedger(opened[0], crew)
+        return AsyncLedger(opened[0], crew, self._folder())
 
 
 def _close(opened: list[Backend]) -> None:
@@ -154,6 +181,7 @@ def open_async(
     *,
     clock: Clock | None = None,
     settings: Settings | None = None,
+    attachments: str | os.PathLike[str] | None = None,
     read_only: bool = False,
 ) -> Opening:
     """Open a ledger for asyncio; make it if it isn't there. See `turnledger.open`.
@@ -162,5 +190,6 @@ def open_async(
     `ledger = await turnledger.open_async(…)`.
     """
     return Opening(
-        partial(open_backend, url_or_path, clock=clock, settings=settings, read_only=read_only)
+        partial(open_backend, url_or_path, clock=clock, settings=settings, read_only=read_only),
+        partial(attachment_folder, url_or_path, attachments),
     )

@@ -1,8 +1,11 @@
 """The twins of the ledger's services; what each does is said there."""
 
 from turnledger.asynchronous.twin import Twin, awaited, commanded
+from turnledger.attachments import AttachmentStore
+from turnledger.coordinator import Coordinator
 from turnledger.inbox import Inbox
 from turnledger.queue import Queue
+from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
 
@@ -71,6 +74,55 @@ class AsyncTimers(Twin[Timers]):
     claim_due = commanded(Timers.claim_due)
     fire_due = commanded(Timers.fire_due)
     history = awaited(Timers.history)
+
+
+class AsyncCoordinator(Twin[Coordinator]):
+    """The commands and queries of `ledger.coordinator`, awaited; see `Coordinator`."""
+
+    begin = awaited(Coordinator.begin)  # it may write files, which takes its time
+    claim = commanded(Coordinator.claim)
+    claim_next = commanded(Coordinator.claim_next)
+    renew = commanded(Coordinator.renew)
+    release = commanded(Coordinator.release)
+    resume = commanded(Coordinator.resume)
+    recover = awaited(Coordinator.recover)
+    recoverable = awaited(Coordinator.recoverable)
+
+    prepare = commanded(Coordinator.prepare)
+    start_dispatch = commanded(Coordinator.start_dispatch)
+    respond = commanded(Coordinator.respond)
+    refuse = commanded(Coordinator.refuse)
+    reject = commanded(Coordinator.reject)
+    late_response = commanded(Coordinator.late_response)
+    resolve = commanded(Coordinator.resolve)
+
+    complete = commanded(Coordinator.complete)
+    fail = commanded(Coordinator.fail)
+    ack = commanded(Coordinator.ack)
+    cancel = commanded(Coordinator.cancel)
+    touch = commanded(Coordinator.touch)
+
+    get = awaited(Coordinator.get)
+    list = awaited(Coordinator.list)
+    work_item = awaited(Coordinator.work_item)
+    receipt = awaited(Coordinator.receipt)
+
+
+class AsyncAttachments(Twin[AttachmentStore]):
+    """The commands and queries of `ledger.attachments`, awaited; see `AttachmentStore`."""
+
+    path = awaited(AttachmentStore.path)
+    sweep = awaited(AttachmentStore.sweep)
+
+
+class AsyncRuns(Twin[Runs]):
+    """The commands and queries of `ledger.runs`, awaited; see `Runs`."""
+
+    start = commanded(Runs.start)
+    renew = commanded(Runs.renew)
+    finish = commanded(Runs.finish)
+    interrupt = commanded(Runs.interrupt)
+    get = awaited(Runs.get)
 
 
 class AsyncThreads(Twin[Threads]):

@@ -4,6 +4,7 @@ import click
 
 from turnledger.cli import (
     append_command,
+    attempt_command,
     audit_command,
     backup_command,
     claim_command,
@@ -14,10 +15,15 @@ from turnledger.cli import (
     inbox_command,
     log_command,
     migrate_command,
+    operation_claim_command,
+    operation_command,
+    run_command,
     settling_command,
     thread_command,
     timer_command,
     timer_firing_command,
+    turn_claim_command,
+    turn_command,
     waiting_command,
 )
 from turnledger.cli.command import LedgerGroup
@@ -32,6 +38,11 @@ main = Program(
 queue = LedgerGroup(name="queue", help="The queue of each thread: put work in, and do it.")
 timer = LedgerGroup(name="timer", help="Messages for threads at a later time.")
 inbox = LedgerGroup(name="inbox", help="The messages from outside for each thread.")
+turn = LedgerGroup(name="turn", help="The turns of coordinators on work items.")
+attempt = LedgerGroup(name="attempt", help="The requests to providers for those turns.")
+
+run = LedgerGroup(name="run", help="The leases under which operations are executed.")
+operation = LedgerGroup(name="operation", help="External effects that must not happen twice.")
 
 
 def _version(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
@@ -79,6 +90,26 @@ main.add_command(queue)
 main.add_command(inbox)
 main.add_command(timer)
 main.add_command(timer_firing_command.run_timers)
+for module in (turn_command, turn_claim_command):
+    for command in module.COMMANDS:
+        turn.add_command(command)
+
+for command in attempt_command.COMMANDS:
+    attempt.add_command(command)
+
+for command in run_command.COMMANDS:
+    run.add_command(command)
+
+for module in (operation_command, operation_claim_command):
+    for command in module.COMMANDS:
+        operation.add_command(command)
+
+main.add_command(queue)
+main.add_command(inbox)
+main.add_command(turn)
+main.add_command(attempt)
+main.add_command(run)
+main.add_command(operation)
 main.add_command(thread_command.thread)
 for module in (
     audit_command,

@@ -4,7 +4,7 @@ from typing import Any
 
 from turnledger.domain import thread_queue
 from turnledger.domain.errors import QueuedTurnNotFound
-from turnledger.domain.payload import settle, shown
+from turnledger.domain.payload import settle, settle_text
 from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.domain.thread_queue.commands import QueueCommand
 from turnledger.infrastructure import queue_repository as repository
@@ -52,8 +52,4 @@ class QueueDesk:
         return settle(name, value, self._settings.max_result_bytes)
 
     def _text(self, name: str, value: object) -> tuple[str, bool]:
-        """Text that says why or who; never refused for its characters."""
-        if isinstance(value, str):
-            text, altered = self._settled(name, value)
-            return str(text), altered
-        return self._text(name, shown(value))[0], True
+        return settle_text(name, value, self._settings.max_result_bytes)

@@ -9,10 +9,25 @@ import pytest
 import turnledger
 from turnledger import AsyncLedger, Ledger
 from turnledger.asynchronous.log import AsyncLog
-from turnledger.asynchronous.services import AsyncInbox, AsyncQueue, AsyncThreads, AsyncTimers
+from turnledger.asynchronous.operations import AsyncOperations
+from turnledger.asynchronous.recovery import AsyncRecovery
+from turnledger.asynchronous.services import (
+    AsyncAttachments,
+    AsyncCoordinator,
+    AsyncInbox,
+    AsyncQueue,
+    AsyncRuns,
+    AsyncThreads,
+    AsyncTimers,
+)
+from turnledger.attachments import AttachmentStore
+from turnledger.coordinator import Coordinator
 from turnledger.inbox import Inbox
 from turnledger.log import Log
+from turnledger.operations import Operations
 from turnledger.queue import Queue
+from turnledger.recovery import Recovery
+from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
 
@@ -22,6 +37,11 @@ TWINS: dict[type, type] = {
     Inbox: AsyncInbox,
     Threads: AsyncThreads,
     Timers: AsyncTimers,
+    Coordinator: AsyncCoordinator,
+    AttachmentStore: AsyncAttachments,
+    Runs: AsyncRuns,
+    Operations: AsyncOperations,
+    Recovery: AsyncRecovery,
     Log: AsyncLog,
 }
 FOR_NEIGHBOURS = {"find", "page", "start"}  # of Log: what `why` and the twin call
@@ -77,6 +97,9 @@ def test_both_doors_take_the_same(tmp_path: Any) -> None:
     assert parameters(turnledger.open_async) == parameters(turnledger.open)
     with turnledger.open(tmp_path / "ledger.db") as ledger:
         parts = {name for name in vars(ledger) if not name.startswith("_")}
-    assert parts == {"inbox", "log", "queue", "settings", "threads", "timers"}
+    assert parts == {
+        *("attachments", "coordinator", "inbox", "log", "operations", "queue", "recovery", "runs"),
+        *("settings", "threads", "timers"),
+    }
     hint = inspect.signature(AsyncLedger.acting_as).return_annotation
     assert hint == AbstractContextManager[None]

@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import turnledger
-from turnledger import Claim, InvalidTransition, Ledger, MessageClaim, Settings
+from turnledger import (
+    Claim,
+    ClaimLost,
+    InvalidTransition,
+    Ledger,
+    MessageClaim,
+    OutcomeUnknown,
+    Resumption,
+    RunClaim,
+    Settings,
+)
 
 GIVE_UP_SECONDS = 300  # so that a test whose worker hangs fails, with the worker's stack
 
@@ -149,9 +159,117 @@ def claim(ledger: Ledger, owner: str, count: str) -> None:
         say("claimed", None if claim is None else claim.submission)
 
 
+def answer(ledger: Ledger, owner: str, outbox: str) -> None:
+    """Take up the turns of a coordinator; what is of unknown outcome is left to others."""
+    ledger.coordinator.recover()
+    say("recovered")
+    for turn in ledger.coordinator.recoverable():
+        resumption = ledger.coordinator.resume(turn.turn_id, owner)
+        if resumption is not None:
+            say("step", [resumption.step, resumption.attempt])
+            if resumption.step != "resolve_unknown":
+                go_on(ledger, resumption, outbox)
+
+
+def go_on(ledger: Ledger, resumption: Resumption, outbox: str) -> None:
+    """Ask the provider as often as its answers are no good: of the first question, the first."""
+    coordinator, claim, number = ledger.coordinator, resumption.claim, resumption.attempt
+    response = resumption.response if resumption.step == "use_response" else None
+    while response is None:
+        request = resumption.request or f"{claim.message}, question {number}"
+        attempt = coordinator.prepare(claim, request, attempt=number)
+        say("prepared", number)
+        coordinator.start_dispatch(claim, number)
+        say("dispatching", number)
+        with Path(outbox).open("a", encoding="utf-8") as file:
+            file.write(f"{request}\n")
+        say("sent", number)
+        response = "answer"
+        coordinator.respond(claim, number, attempt.request_hash, response)
+        say("answered", number)
+        if number == 1 and claim.message == "difficult":
+            coordinator.reject(claim, number, "no good")
+            say("rejected", number)
+            number, response = number + 1, None
+    coordinator.complete(claim, response)
+    say("completed", claim.turn_id)
+
+
+def share(ledger: Ledger, owner: str, item: str) -> None:
+    """Do all the turns of a work item, and say which were won."""
+    wait_for_the_start()
+    won = []
+    while turn := ledger.coordinator.claim_next(item, owner=owner):
+        ledger.coordinator.complete(turn, owner)
+        won.append([turn.turn_id, turn.epoch])
+    say("won", won)
+
+
+def begin(ledger: Ledger, turn_id: str, text: str) -> None:
+    """Begin a turn under the id that its sender gave it."""
+    wait_for_the_start()
+    turn = ledger.coordinator.begin("item", text, turn_id=turn_id)
+    say("begun", turn.duplicate)
+
+
+def execute(ledger: Ledger, owner: str, outbox: str, *keys: str) -> None:
+    """Start the run, or take it over, and do its effects; what is in question is left to others."""
+    recovery = ledger.recovery.run_once()
+    say("recovered", recovery.operations_orphaned)
+    run = ledger.runs.start("run", "item", "action", owner)
+    if run is None:
+        say("refused")
+        return
+    for key in keys:
+        say("beginning", key)
+        try:
+            result = ledger.operations.once(run, key, "send", key, lambda key=key: do(outbox, key))
+            say("done", result)
+        except OutcomeUnknown as refusal:
+            say("doubtful", refusal.key)
+    ledger.runs.finish(run)
+    say("finished")
+
+
+def do(outbox: str, key: str) -> str:
+    """The effect outside, which can't be undone."""
+    say("doing", key)
+    with Path(outbox).open("a", encoding="utf-8") as file:
+        file.write(f"{key}\n")
+    say("sent", key)
+    return f"result of {key}"
+
+
+def contend(ledger: Ledger, owner: str, outbox: str, count: str) -> None:
+    """Do the same effects as others under one claim, each at most once; say which were mine."""
+    claim = RunClaim(run_id="run", owner="all", epoch=1, generation=ledger.generation)
+    wait_for_the_start()
+    mine: list[str] = []
+    for number in range(int(count)):
+        key, before = f"key {number}", len(mine)
+
+        def body(key: str = key) -> str:
+            mine.append(key)
+            do(outbox, key)
+            return owner
+
+        say("trying", key)
+        try:
+            by = ledger.operations.once(claim, key, "send", {}, body)
+            assert (by == owner) is (len(mine) > before)
+        except OutcomeUnknown:  # somebody else is at it, or the run ended meanwhile
+            say("doubtful", key)
+        except ClaimLost:
+            break
+    say("mine", mine)
+
+
 ROLES: dict[str, Callable[..., None]] = {
     role.__name__: role
-    for role in (deliver, refuse, append, look, work, edit, claim, hand_over, take, post)
+    for role in (
+        *(deliver, refuse, append, look, work, edit, claim, hand_over, take, post),
+        *(answer, share, begin, execute, contend),
+    )
 }
 
 
