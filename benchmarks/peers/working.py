@@ -114,9 +114,10 @@ class Peer(ABC):
         """How many are not acked, once all were handled."""
         return 0
 
-    @abstractmethod
     def work(self, run: Run) -> None:
-        """Handle turns until told to stop; in a worker process."""
+        """Handle turns until told to stop, in a worker process; what is no queue can't."""
+        msg = f"{type(self).__name__} hands nothing out"
+        raise RuntimeError(msg)
 
     def begin(self) -> None:  # noqa: B027 - not every peer needs it
         """In the driver, when the workers begin."""

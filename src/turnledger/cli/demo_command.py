@@ -8,16 +8,20 @@ from turnledger.cli.command import LedgerCommand
 @click.command(
     "demo",
     cls=LedgerCommand,
-    example="turnledger demo",
+    example="turnledger demo\nturnledger demo --coordinator",
     exits={0: "everything held", 1: "something didn't"},
 )
-def demo() -> int:
+@click.option(
+    "--coordinator", is_flag=True, help="Of coordinators and a provider, not of the queue."
+)
+def demo(*, coordinator: bool) -> int:
     """Show on a ledger of its own what turnledger does when things go wrong."""
     from rich.console import Console  # noqa: PLC0415 - slow to import, for this command alone
 
-    from turnledger.demo import run  # noqa: PLC0415 - likewise
+    from turnledger.demo import run, run_coordinator  # noqa: PLC0415 - likewise
 
-    status: int = run(Console(highlight=False))
+    show = run_coordinator if coordinator else run
+    status: int = show(Console(highlight=False))
     return status
 
 

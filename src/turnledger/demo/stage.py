@@ -53,7 +53,7 @@ class Stage:
     def start_worker(self, lease_seconds: float) -> None:
         """Start one more worker process; it waits to be let go."""
         owner = f"worker-{len(self.workers) + 1}"
-        worker = WorkerProcess(owner, self.folder / LEDGER, self.folder, lease_seconds)
+        worker = WorkerProcess(owner, self.folder / LEDGER, lease_seconds)
         self.workers.append(self.closing.enter_context(worker))
 
     def of(self, thread_id: str) -> list[Submission]:

@@ -13,10 +13,10 @@ _FAREWELL_SECONDS = 10
 
 
 class Word(NamedTuple):
-    """What a worker has done, and with which queued turn."""
+    """What a worker has done, and with which turn."""
 
     word: str
-    queued_turn_id: str
+    turn_id: str
 
 
 class WorkerEnded(Exception):
@@ -33,14 +33,20 @@ class WorkerProcess:
         owner: Its name, under which it claims.
     """
 
-    def __init__(self, owner: str, ledger: Path, model: Path, lease_seconds: float) -> None:
-        """Start it; it waits to be let go."""
+    def __init__(
+        self,
+        owner: str,
+        ledger: Path,
+        lease_seconds: float,
+        module: str = "turnledger.demo.worker",
+    ) -> None:
+        """Start it; it waits to be let go. The world outside has its files beside the ledger."""
         self.owner = owner
         self._errors = ledger.with_name(f"{owner}.errors")
-        arguments = [str(ledger), str(model), owner, str(lease_seconds)]
+        arguments = [str(ledger), str(ledger.parent), owner, str(lease_seconds)]
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(  # noqa: S603 - this very Python, nobody's input
-                [sys.executable, *_path_options(), "-m", "turnledger.demo.worker", *arguments],
+                [sys.executable, *path_options(), "-m", module, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -48,27 +54,52 @@ class WorkerProcess:
                 encoding="utf-8",
             )
 
-    def go_on(self) -> Word:
+    def go_on(self, order: str = "") -> Word:
         """Let it do the next thing.
+
+        Args:
+            order: What that is, for a worker that takes orders.
 
         Raises:
             WorkerEnded: It doesn't any more.
         """
+        self.let_go(order)
+        return self.listen()
+
+    def let_go(self, order: str = "") -> None:
+        """Likewise, without waiting for what it says."""
         with suppress(BrokenPipeError):
-            self._input.write("\n")
+            self._input.write(f"{order}\n")
             self._input.flush()
+
+    def listen(self) -> Word:
+        """Wait for what it says.
+
+        Raises:
+            WorkerEnded: It says nothing any more.
+        """
         line = self._output.readline()
         if not line.endswith("\n"):
             errors = self._errors.read_text(encoding="utf-8", errors="replace").splitlines()
             raise WorkerEnded(self.owner, errors[-1] if errors else "")
-        word, _, queued_turn_id = line.rstrip("\n").partition(" ")
-        return Word(word, queued_turn_id)
+        word, _, turn_id = line.rstrip("\n").partition(" ")
+        return Word(word, turn_id)
 
-    def until(self, last: str) -> Iterator[Word]:
+    def until(self, last: str, order: str = "") -> Iterator[Word]:
         """Let it go on until it says a word; everything that it says on the way, and that."""
-        while (said := self.go_on()).word != last:
+        said = self.go_on(order)
+        while said.word != last:
             yield said
+            said = self.go_on()
         yield said
+
+    def stop(self) -> None:
+        """Let it stand still, as a machine does that sleeps."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        """Let it go on after that."""
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> bool:
         """End it as a crash does.
@@ -116,8 +147,8 @@ class WorkerProcess:
         return cast("IO[str]", self._process.stdout)
 
 
-def _path_options() -> list[str]:
-    """Let the worker find the turnledger of this process.
+def path_options() -> list[str]:
+    """Let a process find the turnledger of this one.
 
     `-m` would put the current folder first, where a file may have the name of a module.
     """
