@@ -6,3 +6,11 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "A folder of recorded histories to replay, instead of those in tests/conformance/traces."
     parser.addoption("--traces", metavar="DIR", help=text)
+    parser.addoption(
+        "--crowd",
+        nargs=3,
+        type=int,
+        default=[4, 3, 2],
+        metavar=("RECOVERING", "WORKING", "SECONDS"),
+        help="How many processes recover beside how many that work, and for how long.",
+    )

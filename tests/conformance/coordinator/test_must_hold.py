@@ -392,6 +392,23 @@ class Coordinators(RuleBasedStateMachine):
         """Nothing hangs on what a process remembers."""
         self.coordinator = Ledger(self.ledger._backend).coordinator
 
+    def teardown(self) -> None:
+        """From wherever it stands, all of it comes to an end, by what anybody may do."""
+        while self.coordinator.list(self.item, status="claimed"):
+            self.clock.advance(3_600)
+            self.coordinator.recover()
+        self.coordinator.recover()  # what was under way in a turn that is settled
+        for turn in self.coordinator.list(self.item):
+            if turn.attempts and turn.attempts[-1].status == "unknown":
+                self.coordinator.resolve(turn.turn_id, len(turn.attempts), "cancel", by="anybody")
+            if turn.status == "pending":
+                claim = self.coordinator.claim(turn.turn_id, "anybody", 60)
+                assert claim is not None
+                self.coordinator.complete(claim, "done")
+        for turn in self.coordinator.list(self.item):
+            assert turn.status in ("acked", "cancelled")
+            assert not {one.status for one in turn.attempts} & {"dispatching", "unknown"}
+
     @invariant()
     def everything_is_as_the_page_says(self) -> None:
         now = self.clock.now

@@ -322,6 +322,17 @@ class Workers(RuleBasedStateMachine):
     def move_the_clock(self, seconds: float) -> None:
         self.clock.advance(seconds)
 
+    def teardown(self) -> None:
+        """From wherever it stands, all of it comes to an end, by what anybody may do."""
+        for name in RUNS:
+            start = partial(self.ledger.runs.start, self.names[name], self.item, "action")
+            outcome(lambda start=start: start("anybody", 60))  # else nobody ever starts it
+            self.ledger.runs.interrupt(self.names[name], "the end")
+        self.ledger.operations.recover()
+        for one in self.ledger.operations.safe_to_proceed(self.item):
+            self.ledger.operations.resolve(one.key, "confirm_applied", by="anybody")
+        assert self.ledger.operations.safe_to_proceed(self.item) == []
+
     @invariant()
     def every_operation_is_where_the_model_says(self) -> None:
         for key, known in self.operations.items():

@@ -7,6 +7,8 @@ line. `--stop WORD` makes it stand still once it has said that word, until it is
 import faulthandler
 import json
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +27,7 @@ from turnledger import (
     Settings,
 )
 
+ABANDONED = 0.05  # seconds, of a lease that nobody renews
 GIVE_UP_SECONDS = 300  # so that a test whose worker hangs fails, with the worker's stack
 
 
@@ -264,11 +267,76 @@ def contend(ledger: Ledger, owner: str, outbox: str, count: str) -> None:
     say("mine", mine)
 
 
+def toil(ledger: Ledger, owner: str, seconds: str) -> None:
+    """Do work of every kind for some time, one after the other, each under a claim that is live."""
+    wait_for_the_start()
+    end, count = time.monotonic() + float(seconds), 0
+    while time.monotonic() < end:
+        name = f"{owner} {count}"
+        run = ledger.runs.start(name, "item", "action", owner)
+        begun = ledger.coordinator.begin("item", name, turn_id=name, owner=owner).claim
+        assert run is not None
+        assert begun is not None
+        for kind in (do_a_queued_turn, do_a_message):
+            kind(ledger, owner)
+        request = ledger.coordinator.prepare(begun, name)
+        ledger.coordinator.start_dispatch(begun, 1)
+        assert ledger.operations.once(run, name, "send", {}, name.upper) == name.upper()
+        ledger.coordinator.respond(begun, 1, request.request_hash, name)
+        ledger.coordinator.complete(begun, name)
+        ledger.runs.finish(run)
+        count += 1
+    say("toiled", count)
+
+
+def do_a_queued_turn(ledger: Ledger, owner: str) -> None:
+    """From its append to its ack, in a thread of one's own."""
+    ledger.queue.append(owner, {})
+    claim = ledger.queue.claim_head(owner, owner)
+    assert claim is not None
+    ledger.queue.start_dispatch(claim, str(claim.epoch))
+    ledger.queue.ack(claim)
+
+
+def do_a_message(ledger: Ledger, owner: str) -> None:
+    """Likewise in an inbox."""
+    ledger.inbox.post(owner, "hi", source="worker")
+    can = {"can_after_turn": True, "can_steer_current_turn": False}
+    claim = ledger.inbox.claim_next(owner, owner, **can)
+    assert isinstance(claim, MessageClaim)
+    ledger.inbox.confirm(claim)
+
+
+def abandon(ledger: Ledger, owner: str, seconds: str) -> None:
+    """Claim for some time what one then lets be; say how much."""
+    wait_for_the_start()
+    end, count = time.monotonic() + float(seconds), 0
+    while time.monotonic() < end:
+        turn_id = f"{owner} {count}"
+        ledger.coordinator.begin("left", count, turn_id=turn_id, owner=owner, lease=ABANDONED)
+        ledger.queue.append(turn_id, {})
+        ledger.queue.claim_head(turn_id, owner, ABANDONED)
+        count += 1
+        time.sleep(ABANDONED)
+    time.sleep(ABANDONED)
+    say("abandoned", count)
+
+
+def recover(ledger: Ledger, seconds: str) -> None:
+    """Recover for some time, again and again; say what that came to."""
+    wait_for_the_start()
+    end, totals = time.monotonic() + float(seconds), Counter[str]()
+    while time.monotonic() < end:
+        totals.update(vars(ledger.recovery.run_once()))
+    say("recovered", +totals)
+
+
+IN_REAL_TIME = (toil, abandon, recover)
 ROLES: dict[str, Callable[..., None]] = {
     role.__name__: role
     for role in (
         *(deliver, refuse, append, look, work, edit, claim, hand_over, take, post),
-        *(answer, share, begin, execute, contend),
+        *(answer, share, begin, execute, contend, *IN_REAL_TIME),
     )
 }
 
@@ -276,12 +344,13 @@ ROLES: dict[str, Callable[..., None]] = {
 def main(url: str, now: str, role: str, *arguments: str) -> None:
     """Open the ledger, and play a role in it."""
     faulthandler.dump_traceback_later(GIVE_UP_SECONDS, exit=True)
-    time = datetime.fromisoformat(now)
+    instant = datetime.fromisoformat(now)
+    clock = None if role in {one.__name__ for one in IN_REAL_TIME} else lambda: instant
     given = arguments[:-2] if "--stop" in arguments else arguments
     if role == "open":
         wait_for_the_start()
     settings = Settings(synchronous="NORMAL" if role == "work" else "FULL")
-    with turnledger.open(url, clock=lambda: time, settings=settings) as ledger:
+    with turnledger.open(url, clock=clock, settings=settings) as ledger:
         if role == "open":
             ledger.queue.append("thread", {"text": given[0]})
             say("opened", [ledger.ledger_id, ledger.generation])

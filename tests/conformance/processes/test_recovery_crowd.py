@@ -1,0 +1,53 @@
+"""F11: many processes recover without end beside others that work; nothing that is live is touched.
+
+The ordinary run is a short one of few processes. Twenty that recover beside eight that work, for a
+minute:
+
+    pytest tests/conformance/processes/test_recovery_crowd.py --crowd 20 8 60
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from tests.conformance.processes.conftest import Worker
+    from turnledger import Ledger
+
+    Together = Callable[[list[Worker]], None]
+
+ENDED_BY_RECOVERY = (
+    *("thread_queue.recovered", "thread_queue.failed", "inbox.recovered", "inbox.expired"),
+    *("coordinator_turn.recovered", "coordinator_turn.outcome_unknown"),
+    *("operation.orphaned", "operation.never_claimed"),
+)
+MANY = 1_000_000
+
+
+def test_f11_recovery_touches_only_what_is_over(
+    ledger: Ledger,
+    begin: Callable[..., Worker],
+    together: Together,
+    pytestconfig: pytest.Config,
+) -> None:
+    recovering, working, seconds = map(str, pytestconfig.getoption("--crowd"))
+    scans = [begin("recover", str(int(seconds) + 1)) for _ in range(int(recovering))]
+    workers = [begin("toil", f"worker {number}", seconds) for number in range(int(working))]
+    careless = begin("abandon", "careless", seconds)
+    together([*scans, *workers, careless])
+    toiled = [worker.finish()[-1][1] for worker in workers]
+    abandoned = careless.finish()[-1][1]
+    totals: Counter[str] = Counter()
+    for scan in scans:
+        totals.update(scan.finish()[-1][1])
+    assert min(toiled) > 0
+    assert totals == {"turns_pending": abandoned, "queued_turns_pending": abandoned}
+    ended = ledger.log.read(types=ENDED_BY_RECOVERY, limit=MANY)
+    assert len(ended) == 2 * abandoned
+    assert all("careless" in event.stream_id for event in ended)
+    assert ledger.verify().ok
