@@ -10,6 +10,7 @@ claimed and given back, by its id, as the next of its work item, and as the next
 
 import statistics
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -22,6 +23,7 @@ from rich.progress import Progress
 
 import turnledger
 from turnledger import TurnClaim
+from turnledger.coordinator import Coordinator
 
 FEW, BATCH, TIMES, MOST_TIMES = 100, 500, 40, 1.2
 ITEM, TURN, OWNER = "item", "waiting", "worker"
@@ -45,17 +47,21 @@ def fill(ledger: turnledger.Ledger, settled: int, console: Console) -> None:
     coordinator.begin(ITEM, {"n": "last"}, turn_id=TURN)
 
 
-def claims(ledger: turnledger.Ledger) -> report.Sample:
-    """Medians in microseconds."""
-    coordinator = ledger.coordinator
-    ways: dict[str, Callable[[], TurnClaim | None]] = {
+def ways(coordinator: Coordinator) -> dict[str, Callable[[], TurnClaim | None]]:
+    """How the turn can be claimed."""
+    return {
         "claim": partial(coordinator.claim, TURN, OWNER),
         "claim_next of a work item": partial(coordinator.claim_next, ITEM, owner=OWNER),
         "claim_next of any": partial(coordinator.claim_next, owner=OWNER),
     }
-    took: dict[str, list[float]] = {name: [] for name in ways}
+
+
+def claims(ledger: turnledger.Ledger) -> report.Sample:
+    """Medians in microseconds."""
+    coordinator = ledger.coordinator
+    took: dict[str, list[float]] = defaultdict(list)
     for _ in range(TIMES):
-        for name, claim in ways.items():
+        for name, claim in ways(coordinator).items():
             start = perf_counter_ns()
             claimed = claim()
             took[name].append((perf_counter_ns() - start) / 1000)

@@ -114,7 +114,7 @@ class Peer(ABC):
         """How many are not acked, once all were handled."""
         return 0
 
-    def work(self, run: Run) -> None:
+    def work(self, run: Run) -> None:  # noqa: ARG002 - those that are queues need it
         """Handle turns until told to stop, in a worker process; what is no queue can't."""
         msg = f"{type(self).__name__} hands nothing out"
         raise RuntimeError(msg)

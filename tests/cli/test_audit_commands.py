@@ -221,8 +221,13 @@ def test_a_restore_of_no_backup_is_refused(waiting: Call, tmp_path: Path) -> Non
 # --- demo and version
 
 
+@pytest.mark.parametrize(
+    ("function", "options"), [("run", []), ("run_coordinator", ["--coordinator"])]
+)
 @pytest.mark.parametrize("status", [0, 1])
-def test_demo_runs_with_a_console(call: Call, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+def test_demo_runs_with_a_console(
+    call: Call, monkeypatch: pytest.MonkeyPatch, status: int, function: str, options: list[str]
+) -> None:
     demo = ModuleType("turnledger.demo")
     consoles: list[Any] = []
 
@@ -231,9 +236,11 @@ def test_demo_runs_with_a_console(call: Call, monkeypatch: pytest.MonkeyPatch, s
         console.print("shown")
         return status
 
-    monkeypatch.setattr(demo, "run", run, raising=False)
+    monkeypatch.setattr(demo, function, run, raising=False)
     monkeypatch.setitem(sys.modules, "turnledger.demo", demo)
-    assert call("demo") == type(call("demo"))(status, "shown\n", "")
+    monkeypatch.setattr(turnledger, "demo", demo, raising=False)
+    answer = call("demo", *options)
+    assert answer == type(answer)(status, "shown\n", "")
     assert type(consoles[0]).__name__ == "Console"
 
 

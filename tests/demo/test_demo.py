@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.console import Console
 
 import turnledger
+from tests.demo.running import (
+    Run,
+    assert_alike_everywhere,
+    assert_fits,
+    begin,
+    group_is_gone,
+    run_in,
+)
 from turnledger import demo
 from turnledger.demo import closing
 from turnledger.demo.ending import ended_by_signals
@@ -32,58 +36,8 @@ if TYPE_CHECKING:
 
     from turnledger import Ledger
 
-COMMAND = [sys.executable, "-m", "turnledger", "demo"]
-GENERATED_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
-TIME_OF_DAY = re.compile(r"\d\d:\d\d")
-
 
 # --- the whole of it
-
-
-class Run(NamedTuple):
-    """One run of the demonstration, in a process of its own."""
-
-    status: int
-    text: str
-    errors: str
-    seconds: float
-    left: list[str]
-    group_is_gone: bool
-
-
-def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of a run in a pipe, whose temporary files go into a folder."""
-    kept = {name: value for name, value in os.environ.items() if "COLOR" not in name}
-    return {**kept, "TMPDIR": str(folder), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
-
-
-def group_is_gone(process: subprocess.Popen[str]) -> bool:
-    """Whether the process, which led a group, is gone with everything that it started."""
-    try:
-        os.killpg(process.pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
-def begin(folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        COMMAND,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        env=surroundings(folder),
-        start_new_session=True,
-    )
-
-
-def run_in(folder: Path) -> Run:
-    began = time.monotonic()
-    with begin(folder) as process:
-        text, errors = process.communicate()
-    seconds = time.monotonic() - began
-    left = [path.name for path in folder.iterdir()]
-    return Run(process.returncode, text, errors, seconds, left, group_is_gone(process))
 
 
 @pytest.fixture(scope="module")
@@ -116,16 +70,11 @@ def test_no_folder_and_no_process_is_left(runs: list[Run]) -> None:
 
 
 def test_it_shows_nothing_that_would_differ_on_another_machine(runs: list[Run]) -> None:
-    assert GENERATED_ID.search(runs[0].text) is None
-    assert TIME_OF_DAY.search(runs[0].text) is None
-    assert tempfile.gettempdir() not in runs[0].text
-    assert "turnledger-demo-" not in runs[0].text
+    assert_alike_everywhere(runs[0].text)
 
 
 def test_it_fits_into_eighty_columns_and_leaves_no_blanks_at_the_ends(runs: list[Run]) -> None:
-    lines = runs[0].text.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert [line for line in lines if line != line.rstrip()] == []
+    assert_fits(runs[0].text)
 
 
 def test_it_shows_why_the_thread_is_blocked_in_the_order_of_what_happens(runs: list[Run]) -> None:
@@ -348,7 +297,7 @@ def test_a_message_without_parts_says_nothing(parameters: dict[str, Any] | None)
 
 @pytest.fixture
 def worker(tmp_path: Path) -> Iterator[WorkerProcess]:
-    with WorkerProcess("worker", tmp_path / "ledger.db", tmp_path, 60) as started:
+    with WorkerProcess("worker", tmp_path / "ledger.db", 60) as started:
         yield started
 
 

@@ -18,9 +18,9 @@ def demo(*, coordinator: bool) -> int:
     """Show on a ledger of its own what turnledger does when things go wrong."""
     from rich.console import Console  # noqa: PLC0415 - slow to import, for this command alone
 
-    from turnledger.demo import run, run_coordinator  # noqa: PLC0415 - likewise
+    from turnledger import demo as demonstrations  # noqa: PLC0415 - likewise
 
-    show = run_coordinator if coordinator else run
+    show = demonstrations.run_coordinator if coordinator else demonstrations.run
     status: int = show(Console(highlight=False))
     return status
 
