@@ -9,6 +9,7 @@ import pytest
 from turnledger import (
     ClaimLost,
     IdempotencyConflict,
+    InvalidPayload,
     NoEffect,
     OperationSettled,
     OutcomeUnknown,
@@ -210,3 +211,16 @@ def test_two_ledgers_call_a_body_once(
     assert workshop.operations.once(claim, "key", "send", "payload", body) == "result"
     assert other.once(claim, "key", "send", "payload", calls) == "result"
     assert calls.calls == 1
+
+
+def test_a_body_isnt_called_in_a_transaction_where_nothing_would_be_recorded_before_it(
+    ledger: Ledger,
+) -> None:
+    claim = ledger.runs.start("run", "item", "action", "one")
+    assert claim is not None
+    calls: list[str] = []
+    with ledger.transaction(), pytest.raises(InvalidPayload, match="transaction"):
+        ledger.operations.once(claim, "key", "send", {}, lambda: calls.append("called"))
+    assert (calls, ledger.operations.get("key")) == ([], None)
+    ledger.operations.once(claim, "key", "send", {}, lambda: calls.append("called"))
+    assert calls == ["called"]
