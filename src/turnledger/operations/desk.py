@@ -46,7 +46,7 @@ class OperationDesk:
     def _shown(self, claim: RunClaim) -> dict[str, Any]:
         return shown(self._backend, claim, RunClaim)
 
-    def _must_stand_alone(self) -> None:
+    def must_stand_alone(self) -> None:
         """Refuse what makes no sense in a `transaction`: a body whose effect can't be undone.
 
         Raises:

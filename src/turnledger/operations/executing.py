@@ -86,7 +86,7 @@ class Once:
         Raises:
             InvalidPayload: A transaction is around it: nothing would be recorded before the body.
         """
-        self._operations._must_stand_alone()  # noqa: SLF001 - a part of it
+        self._operations.must_stand_alone()
         claimed = self._operations.create_and_claim(
             self._run_claim,
             self._key,

@@ -44,7 +44,10 @@ TWINS: dict[type, type] = {
     Recovery: AsyncRecovery,
     Log: AsyncLog,
 }
-FOR_NEIGHBOURS = {"find", "page", "start"}  # of Log: what `why` and the twin call
+FOR_NEIGHBOURS = {  # what `why` and the twins call
+    *("find", "page", "start"),  # of Log
+    "must_stand_alone",  # of Operations
+}
 BLOCKING = {"scheduler"}  # of Timers: it runs in a thread, or a process, of its own
 NOT_AWAITED = {"acting_as", "transaction", "follow"}  # blocks, and an iterator
 
