@@ -88,6 +88,8 @@ _partial("due_timers_idle", IDLE, _t.thread_id)
 _partial("due_timers_live", LIVE, _t.thread_id, _t.created_at, _t.timer_id)
 _partial("due_timers_zoned", ZONED, _t.time_zone_data)
 
+Index("due_timers_of_thread", _t.thread_id, _t.timer_id)
+
 _THIS = _t.timer_id == bindparam("target")
 _VERSION: dict[str, Any] = {"version": bindparam("version")}
 _TEXTS = ("delivery", "content", "instructions", "metadata", "source")

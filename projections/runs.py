@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import PrimaryKeyConstraint, Table, bindparam, insert, null, update
+from sqlalchemy import Index, PrimaryKeyConstraint, Table, bindparam, insert, null, update
 from sqlalchemy import literal_column as sql
 
 from turnledger.domain.evidence import Evidence
@@ -27,6 +27,8 @@ runs = Table(
     PrimaryKeyConstraint("run_id"),
     sqlite_with_rowid=False,
 )
+
+Index("runs_of_work_item", runs.c.work_item_id, runs.c.run_id)
 
 _THIS: Any = runs.c.run_id == bindparam("target")
 _STAMP: dict[str, Any] = {"updated_at": bindparam("recorded_at"), "version": bindparam("version")}

@@ -24,6 +24,7 @@ def create_operations() -> None:
         sa.PrimaryKeyConstraint("run_id"),
         sqlite_with_rowid=False,
     )
+    op.create_index("runs_of_work_item", "runs", ["work_item_id", "run_id"])
     _operations()
     op.execute(_OPEN_OPERATIONS)
 

@@ -187,6 +187,7 @@ def _timers() -> None:
     _partial_index(
         "due_timers_zoned", "due_timers", ["time_zone_data"], f"{live} AND time_zone_data != ''"
     )
+    op.create_index("due_timers_of_thread", "due_timers", ["thread_id", "timer_id"])
 
 
 def _registers() -> None:
