@@ -6,6 +6,7 @@ Names are compared and ordered by their bytes: nothing is trimmed, folded or nor
 import re
 
 from turnledger.domain.errors import InvalidIdentifier, InvalidPayload
+from turnledger.domain.payload import shown
 
 MAX_CHARACTERS = 256
 LARGEST = 2**63 - 1  # the largest number that a store counts to
@@ -41,5 +42,5 @@ def check_count(name: str, value: object) -> int:
         InvalidPayload: It isn't one.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InvalidPayload(name, f"must be a whole number from 1 on, not {value!r}")
+        raise InvalidPayload(name, f"must be a whole number from 1 on, not {shown(value)}")
     return min(value, MOST)

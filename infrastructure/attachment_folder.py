@@ -9,13 +9,15 @@ import errno
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select
 
 from turnledger.domain.errors import InvalidPayload, StoreFull, StoreReadOnly
+from turnledger.domain.payload import shown
 from turnledger.infrastructure.schema import ledger
 from turnledger.infrastructure.statement import statement
 from turnledger.infrastructure.unit_of_work import UnitOfWork
@@ -50,17 +52,13 @@ class AttachmentFolder:
             StoreFull: There is no room.
             StoreReadOnly: The folder can't be written.
         """
-        try:
+        with self._in_words():
             self.path.mkdir(parents=True, exist_ok=True)
             for sha256, content in contents.items():
                 path = self.path / sha256
-                if not path.exists():
-                    _write(path, content)
-                os.utime(path, (now, now))
+                if not _is_touched(path, now):
+                    _write(path, content, now)
             _sync_folder(self.path)
-        except OSError as error:
-            kind = StoreFull if error.errno in _NO_ROOM else StoreReadOnly
-            raise kind(str(self.path), str(error)) from error
 
     def file(self, sha256: str) -> Path:
         """Where a file is, or would be.
@@ -69,15 +67,43 @@ class AttachmentFolder:
             InvalidPayload: It is no name of a file here.
         """
         if not isinstance(sha256, str) or not _is_name(sha256):
-            raise InvalidPayload("sha256", f"must be 64 hexadecimal digits, not {sha256!r}")
+            raise InvalidPayload("sha256", f"must be 64 hexadecimal digits, not {shown(sha256)}")
         return self.path / sha256
 
     def taken_up_before(self, time: float) -> list[Path]:
-        """The files that nobody has taken up since, and what was left of unfinished ones."""
-        if not self.path.is_dir():
-            return []
-        ours = (path for path in self.path.iterdir() if _is_ours(path.name))
-        return sorted(path for path in ours if path.stat().st_mtime < time)
+        """The files that nobody has taken up since, and what was left of unfinished ones.
+
+        Raises:
+            StoreReadOnly: The folder can't be read.
+        """
+        with self._in_words():
+            if not self.path.is_dir():
+                return []
+            ours = (path for path in self.path.iterdir() if _is_ours(path.name))
+            return sorted(path for path in ours if _is_older(path, time))
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, if it is still there.
+
+        Raises:
+            StoreReadOnly: It can't be removed.
+        """
+        with self._in_words():
+            path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _in_words(self) -> Generator[None]:
+        """Say what the folder's file system says no to.
+
+        Raises:
+            StoreFull: There is no room.
+            StoreReadOnly: Anything else.
+        """
+        try:
+            yield
+        except OSError as error:
+            kind = StoreFull if error.errno in _NO_ROOM else StoreReadOnly
+            raise kind(str(self.path), str(error)) from error
 
 
 def contents_of(given: Iterable[Any]) -> dict[str, bytes]:
@@ -105,13 +131,31 @@ def _read(path: object) -> bytes:
         raise InvalidPayload("attachments", f"can't be read: {error}") from error
 
 
-def _write(path: Path, content: bytes) -> None:
+def _is_touched(path: Path, now: float) -> bool:
+    """Make a file as young as a new one; whether it is there at all."""
+    try:
+        os.utime(path, (now, now))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_older(path: Path, time: float) -> bool:
+    """Whether it is; one that is gone, as an unfinished one that was given its name, isn't."""
+    try:
+        return path.stat().st_mtime < time
+    except FileNotFoundError:
+        return False
+
+
+def _write(path: Path, content: bytes, now: float) -> None:
     """The whole file, or none: it gets its name when its content is on the disk."""
     number, name = tempfile.mkstemp(_UNFINISHED, f"{path.name}.", path.parent)
     with os.fdopen(number, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+    os.utime(name, (now, now))
     Path(name).replace(path)
 
 

@@ -15,7 +15,7 @@ class Glance(UnitOfWork):
     def __enter__(self) -> Self:
         """Begin."""
         with ExitStack() as opened:
-            self.cursor = opened.enter_context(self._store.reading(snapshot=True))
+            self.cursor = opened.enter_context(self._store.reading(snapshot=True, damaged=True))
             self._read_host_clock()
             self._open = opened.pop_all()
         return self

@@ -1,6 +1,7 @@
 """What stands in a coordinator turn's events: its message, and the payloads of its attempts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, cast
 
 from sqlalchemy import bindparam, select
@@ -18,6 +19,7 @@ from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Envelope, Event, Unknown
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.mapper import LedgerMapper
+from turnledger.infrastructure.queue_rows import UNKNOWN_TIME
 from turnledger.infrastructure.rows import as_notification
 from turnledger.infrastructure.schema import events
 from turnledger.infrastructure.statement import Cursor, run, statement
@@ -63,7 +65,7 @@ class TurnReader:
             pieces = self.evidence(row.turn_id)
         except Unreadable as error:
             unreadable, pieces = str(error.facts["reason"]), []
-        except (ValueError, TypeError, LookupError) as error:
+        except (ValueError, TypeError, LookupError, OverflowError) as error:
             unreadable, pieces = f"damaged: {error}", []
         return _as_turn(row, story, pieces, unreadable)
 
@@ -182,8 +184,8 @@ class _Story:
 
 
 def _as_turn(row: MailboxRow, story: _Story, pieces: Pieces, unreadable: str | None) -> BegunTurn:
-    times = (row.lease_expires_at, row.not_before)
-    expires_at, not_before = (None if t is None else from_microseconds(t) for t in times)
+    times = (row.created_at, row.updated_at, row.lease_expires_at, row.not_before)
+    known, damage = _times(times)
     try:
         attempts = story.attempts(pieces)
     except ValueError:  # the event that can't be read was one of an attempt's
@@ -195,18 +197,26 @@ def _as_turn(row: MailboxRow, story: _Story, pieces: Pieces, unreadable: str | N
         kind=row.kind,
         target=row.target,
         status=row.status,
-        created_at=from_microseconds(row.created_at),
-        updated_at=from_microseconds(row.updated_at),
+        created_at=known[0] or UNKNOWN_TIME,
+        updated_at=known[1] or UNKNOWN_TIME,
         outcome=row.outcome,
         **story.said,
         attempts=attempts,
         owner=row.owner,
         epoch=row.epoch,
-        expires_at=expires_at,
-        not_before=not_before,
+        expires_at=known[2],
+        not_before=known[3],
         evidence=tuple(piece for which, piece in pieces if which is None),
-        unreadable=unreadable,
+        unreadable=unreadable or damage,
     )
+
+
+def _times(stored: Sequence[int | None]) -> tuple[list[datetime | None], str | None]:
+    """Stored times, and what is wrong with them: then none of them is told."""
+    try:
+        return [None if one is None else from_microseconds(one) for one in stored], None
+    except (TypeError, OverflowError) as error:
+        return [None] * len(stored), f"damaged: {error}"
 
 
 def _as_evidence(event: evidence.Evidence.KeptOfTurn, recorded_at: int) -> Evidence:

@@ -4,7 +4,9 @@ All of both states stands in the head rows. A command that begins or settles a t
 item, too: that is locked first, so that two such commands come one after the other.
 """
 
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -16,7 +18,9 @@ from turnledger.domain import coordinator_turn, work_item
 from turnledger.domain.coordinator_turn import STATE_FORM, CoordinatorTurn, State
 from turnledger.domain.coordinator_turn.commands import Begin, TurnCommand
 from turnledger.domain.duration import to_microseconds
+from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Event
+from turnledger.domain.identifier import LARGEST
 from turnledger.domain.limits import Context
 from turnledger.infrastructure import turn_rows
 from turnledger.infrastructure.conflict import Conflict
@@ -58,10 +62,43 @@ class LoadedItem(NamedTuple):
     context: Context
 
 
+@contextmanager
+def saying_unreadable(what: str) -> Generator[None]:
+    """Let what a damaged record raises be said of what it is about.
+
+    Raises:
+        Unreadable: Something that was read is damaged.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, OverflowError, sqlite3.OperationalError) as error:
+        if isinstance(error, sqlite3.OperationalError) and "UTF-8" not in str(error):
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise Unreadable(what, f"damaged: {reason}") from error
+
+
 def load(unit: UnitOfWork, turn_id: str) -> Loaded:
-    """Read what a command is decided on, in a unit in which several streams may be changed."""
-    head = unit.head(coordinator_turn.stream_id(turn_id))
-    return Loaded(head, _state(unit, head), unit.context(head))
+    """Read what a command is decided on, in a unit in which several streams may be changed.
+
+    Raises:
+        Unreadable: What is stored of the turn is damaged.
+    """
+    with saying_unreadable(f"turn {turn_id}"):
+        head = unit.head(coordinator_turn.stream_id(turn_id))
+        _must_be_whole(head)
+        return Loaded(head, _state(unit, head), unit.context(head))
+
+
+def decided(unit: UnitOfWork, command: TurnCommand) -> tuple[Loaded, Sequence[Event]]:
+    """Load and decide. Nothing is written by then.
+
+    Raises:
+        Unreadable: What is stored of the turn is damaged.
+    """
+    loaded = load(unit, command.turn_id)
+    with saying_unreadable(f"turn {command.turn_id}"):
+        return loaded, coordinator_turn.decide(loaded.state, command, loaded.context)
 
 
 def carry_out(
@@ -75,8 +112,7 @@ def carry_out(
     Raises:
         StaleRevision: The work item isn't at the revision that the command expects.
     """
-    loaded = load(unit, command.turn_id)
-    events = coordinator_turn.decide(loaded.state, command, loaded.context)
+    loaded, events = decided(unit, command)
     if any(isinstance(event, _SETTLING) for event in events):
         settle = work_item.Settle(
             work_item_id=loaded.state.work_item_id,
@@ -101,6 +137,7 @@ def begin(unit: UnitOfWork, command: Begin, origin: Origin) -> tuple[Sequence[Ev
 
     Raises:
         Conflict: Somebody else has just begun it.
+        Unreadable: It is there, without its first event; or the work item is damaged.
     """
     enter = work_item.Enter(work_item_id=command.work_item_id, turn_id=command.turn_id)
     item = load_item(unit, command.work_item_id)
@@ -108,6 +145,8 @@ def begin(unit: UnitOfWork, command: Begin, origin: Origin) -> tuple[Sequence[Ev
     command = replace(command, turn_order=item.state.turns)
     loaded = load(unit, command.turn_id)
     if not loaded.head.is_new:
+        if unit.dialect == SQLITE:  # nobody else writes meanwhile
+            raise Unreadable(f"turn {command.turn_id}", "damaged: its first event is missing")
         raise Conflict(f"turn {command.turn_id} came to be in the meantime")
     events = coordinator_turn.decide(loaded.state, command, loaded.context)
     save(unit, loaded, events, command, origin)
@@ -116,11 +155,17 @@ def begin(unit: UnitOfWork, command: Begin, origin: Origin) -> tuple[Sequence[Ev
 
 
 def load_item(unit: UnitOfWork, work_item_id: str) -> LoadedItem:
-    """Read a work item, which nobody else changes until the end of the unit."""
+    """Read a work item, which nobody else changes until the end of the unit.
+
+    Raises:
+        Unreadable: What is stored of it is damaged.
+    """
     stream_id = work_item.stream_id(work_item_id)
-    row = unit.run(_LOCKED_HEAD, {"stream_id": stream_id}).fetchone()
-    head = unit.as_head(stream_id, row)
-    return LoadedItem(head, item_state(unit, head), unit.context(head))
+    with saying_unreadable(f"work item {work_item_id}"):
+        row = unit.run(_LOCKED_HEAD, {"stream_id": stream_id}).fetchone()
+        head = unit.as_head(stream_id, row)
+        _must_be_whole(head)
+        return LoadedItem(head, item_state(unit, head), unit.context(head))
 
 
 def save_item(
@@ -219,6 +264,21 @@ def save(
         whence = _without_key(origin) if number else origin
         unit.save(change, [event], command, whence, loaded.context)
     return state
+
+
+def _must_be_whole(head: Head) -> None:
+    """Refuse a head row on which nothing can be written.
+
+    Raises:
+        ValueError: It is one.
+    """
+    counts = (head.version, head.epoch)
+    if any(type(number) is not int or not 0 <= number < LARGEST for number in counts):
+        msg = f"the head row of {head.stream_id} has the version or epoch of no stream"
+        raise ValueError(msg)
+    if type(head.hash) is not bytes:
+        msg = f"the head row of {head.stream_id} has no hash"
+        raise ValueError(msg)
 
 
 def _without_key(origin: Origin) -> Origin:

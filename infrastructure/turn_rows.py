@@ -1,5 +1,6 @@
 """The queries on the coordinator's read models, and what their rows are read as."""
 
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, or_, select, union
@@ -7,6 +8,7 @@ from sqlalchemy import bindparam, or_, select, union
 from turnledger.domain import coordinator_turn
 from turnledger.domain.coordinator_turn import RecoverableTurn
 from turnledger.domain.duration import from_microseconds
+from turnledger.infrastructure.queue_rows import UNKNOWN_TIME
 from turnledger.infrastructure.schema import events, streams
 from turnledger.infrastructure.statement import statement
 from turnledger.projections.attachments import attachments
@@ -85,6 +87,9 @@ MESSAGE = statement(
 REFERRED = statement(
     select(attachments.c.turn_id).where(attachments.c.sha256 == bindparam("sha256")).limit(_LIMIT)
 )
+ATTACHED = statement(
+    select(_e.data).where(_e.type == bindparam("type"), _e.data.like(bindparam("pattern")))
+)
 
 
 class MailboxRow(NamedTuple):
@@ -116,8 +121,16 @@ def as_recoverable(row: MailboxRow) -> RecoverableTurn:
         status=row.status,
         attempt=row.attempt or None,
         attempt_status=row.attempt_status,
-        created_at=from_microseconds(row.created_at),
+        created_at=time_or_unknown(row.created_at),
     )
+
+
+def time_or_unknown(stored: int) -> datetime:
+    """A stored time; 1970, if it is damaged."""
+    try:
+        return from_microseconds(stored)
+    except (TypeError, OverflowError):
+        return UNKNOWN_TIME
 
 
 def stream_of(turn_id: str) -> str:

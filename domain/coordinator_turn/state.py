@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from turnledger.domain.coordinator_turn.events import CoordinatorTurn
 from turnledger.domain.duration import from_microseconds, to_microseconds
@@ -62,10 +62,17 @@ class State(NamedTuple):
 
     @classmethod
     def from_scalars(cls, scalars: list[Any], epoch: int) -> Self:
-        """The state of a head row, which holds the epoch beside them."""
+        """The state of a head row, which holds the epoch beside them.
+
+        Raises:
+            ValueError: They are none.
+        """
         work_item_id, status, owner, *times, attempts = scalars
+        if status not in get_args(TurnStatus) or not isinstance(owner, str):
+            msg = f"no state of a coordinator turn: {scalars!r}"
+            raise ValueError(msg)
         expires_at, not_before = (None if t is None else from_microseconds(t) for t in times)
-        known = tuple(Attempt(*attempt) for attempt in attempts)
+        known = tuple(map(_stored_attempt, attempts))
         return cls(work_item_id, status, owner, expires_at, not_before, known, epoch)
 
     def scalars(self) -> tuple[Any, ...]:
@@ -99,6 +106,15 @@ class State(NamedTuple):
         place = number - 1
         attempt = self.attempts[place]._replace(**changes)
         return (*self.attempts[:place], attempt, *self.attempts[number:])
+
+
+def _stored_attempt(stored: Any) -> Attempt:
+    match stored:
+        case [str(), str(), int(), str()]:
+            return Attempt(*stored)
+        case _:
+            msg = f"no attempt: {stored!r}"
+            raise ValueError(msg)
 
 
 def evolve(state: State, event: Event) -> State:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, select
 
-from turnledger.domain import evidence
+from turnledger.domain import evidence, payload
 from turnledger.domain.claim import Evidence, Shown, claimed
 from turnledger.domain.duration import check_duration
 from turnledger.domain.errors import ClaimLost, InvalidPayload
@@ -60,8 +60,9 @@ def shown(backend: Backend, claim: Any, kind: type[Any]) -> dict[str, Any]:
     target, target_id = claimed(claim)
     check_identifier(f"{target}_id", target_id)
     check_identifier("owner", claim.owner)
-    if not isinstance(claim.epoch, int):
-        raise InvalidPayload("claim", f"has the epoch {claim.epoch!r}, which is no whole number")
+    epoch = claim.epoch
+    if not isinstance(epoch, int) or isinstance(epoch, bool) or abs(epoch) > LARGEST:
+        raise InvalidPayload("claim", f"has the epoch {payload.shown(epoch)}, which is none")
     if claim.generation != backend.generation:
         reason = "it was given out before the ledger was restored from a backup"
         raise ClaimLost(target_id, claim.owner, claim.epoch, reason, kind=target)

@@ -137,7 +137,7 @@ class Beginning(CoordinatorDesk):
         Raises:
             InvalidPayload: One can't be read, or there is no folder to put it in.
         """
-        if isinstance(attachments, str | bytes):
+        if isinstance(attachments, str | bytes) or not isinstance(attachments, Iterable):
             raise InvalidPayload("attachments", "must be a list of paths or bytes")
         given = list(attachments)
         if not given:

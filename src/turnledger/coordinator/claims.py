@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from turnledger.claiming import MINUTE, Seconds, claimer
 from turnledger.coordinator.desk import CoordinatorDesk, attempt_in
-from turnledger.domain import coordinator_turn
 from turnledger.domain.coordinator_turn import (
     CoordinatorTurn,
     RecoverableTurn,
@@ -158,8 +157,7 @@ class Claims(CoordinatorDesk):
         return [as_recoverable(row) for row in rows]
 
     def _claim(self, unit: UnitOfWork, command: c.Claim) -> TurnClaim | None:
-        loaded = repository.load(unit, command.turn_id)
-        events = coordinator_turn.decide(loaded.state, command, loaded.context)
+        loaded, events = repository.decided(unit, command)
         if not events:
             return None
         given = self._given_out(unit, command.turn_id, loaded.state.work_item_id)

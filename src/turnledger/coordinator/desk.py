@@ -61,12 +61,9 @@ class CoordinatorDesk:
             Unreadable: The stored message is damaged.
         """
         given = {"stream_id": coordinator_turn.stream_id(turn_id), "first": 1}
-        row = unit.run(MESSAGE, given).fetchone()
-        try:
+        with repository.saying_unreadable(f"the message of turn {turn_id}"):
+            row = unit.run(MESSAGE, given).fetchone()
             begun = CoordinatorTurn.Begun.model_validate(decode(row[0]))
-        except (ValueError, TypeError) as error:
-            what = f"the message of turn {turn_id}"
-            raise Unreadable(what, f"damaged: {str(error).splitlines()[0]}") from error
         return TurnClaim(
             turn_id=turn_id,
             owner="",
@@ -114,7 +111,8 @@ class CoordinatorDesk:
         self._backend.keep(work)
 
     def _keep(self, unit: UnitOfWork, report: evidence.KeepOfTurn) -> None:
-        pieces = repository.reader(unit).evidence(report.turn_id)
+        with repository.saying_unreadable(f"the evidence of turn {report.turn_id}"):
+            pieces = repository.reader(unit).evidence(report.turn_id)
         known = [piece for attempt, piece in pieces if attempt == report.attempt]
         stream_id = coordinator_turn.stream_id(report.turn_id)
         keep_evidence(self._backend, unit, stream_id, known, report)
@@ -135,7 +133,5 @@ def attempt_in(unit: UnitOfWork, turn_id: str, number: int) -> ProviderTurn:
     Raises:
         Unreadable: An event of its turn is damaged.
     """
-    try:
+    with repository.saying_unreadable(f"turn {turn_id}"):
         return repository.reader(unit).attempt(turn_id, number)
-    except (ValueError, TypeError, LookupError) as error:
-        raise Unreadable(f"turn {turn_id}", str(error)) from error

@@ -15,6 +15,7 @@ from turnledger.domain.coordinator_turn import (
 from turnledger.domain.duration import from_microseconds
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.identifier import check_identifier
+from turnledger.domain.payload import shown
 from turnledger.infrastructure import turn_repository as repository
 from turnledger.infrastructure.statement import statement
 from turnledger.infrastructure.unit_of_work import UnitOfWork
@@ -57,7 +58,7 @@ class Looking(CoordinatorDesk):
             check_identifier("work_item_id", work_item_id)
         if status is not None and status not in get_args(TurnStatus):
             words = ", ".join(get_args(TurnStatus))
-            raise InvalidPayload("status", f"must be one of {words}, not {status!r}")
+            raise InvalidPayload("status", f"must be one of {words}, not {shown(status)}")
 
         def look(unit: UnitOfWork) -> BegunTurns:
             reader = repository.reader(unit)

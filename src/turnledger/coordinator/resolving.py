@@ -8,9 +8,10 @@ from turnledger.coordinator.desk import CoordinatorDesk, attempt_in, found
 from turnledger.domain import evidence
 from turnledger.domain.coordinator_turn import Attempt, BegunTurn, ProviderTurn, State
 from turnledger.domain.coordinator_turn import commands as c
+from turnledger.domain.coordinator_turn.guards import must_be_begun
 from turnledger.domain.errors import InvalidPayload, InvalidTransition, TurnNotFound
 from turnledger.domain.identifier import check_count, check_identifier
-from turnledger.domain.payload import canonical_hash, settle_text
+from turnledger.domain.payload import canonical_hash, settle_text, shown
 from turnledger.infrastructure import turn_repository as repository
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
@@ -89,7 +90,7 @@ class Resolving(CoordinatorDesk):
         """
         if decision not in get_args(c.Decision):
             words = ", ".join(get_args(c.Decision))
-            raise InvalidPayload("decision", f"must be one of {words}, not {decision!r}")
+            raise InvalidPayload("decision", f"must be one of {words}, not {shown(decision)}")
         who, altered = settle_text("by", by, self._settings.max_result_bytes)
         why, why_altered = self._settled("reason", reason)
         command = c.Resolve(
@@ -110,6 +111,7 @@ class Resolving(CoordinatorDesk):
 
     def _adopting(self, unit: UnitOfWork, command: c.Resolve, response: Any) -> c.Resolve:
         """The command with the answer that is to be adopted."""
+        must_be_begun(repository.load(unit, command.turn_id).state, command)
         if response is not ...:
             kept, altered = self._settled("response", response)
         else:

@@ -6,7 +6,8 @@ from turnledger.coordinator.desk import CoordinatorDesk
 from turnledger.domain.coordinator_turn import BegunTurn, TurnClaim
 from turnledger.domain.coordinator_turn import commands as c
 from turnledger.domain.errors import ClaimLost, InvalidPayload
-from turnledger.domain.identifier import check_identifier
+from turnledger.domain.identifier import LARGEST, check_identifier
+from turnledger.domain.payload import shown
 from turnledger.domain.work_item import Touch
 from turnledger.infrastructure import turn_repository as repository
 
@@ -104,6 +105,6 @@ def _revision(expected: object) -> int | None:
     if expected is None:
         return None
     if not isinstance(expected, int) or isinstance(expected, bool) or expected < 0:
-        reason = f"must be a whole number from 0 on, not {expected!r}"
+        reason = f"must be a whole number from 0 on, not {shown(expected)}"
         raise InvalidPayload("expected_revision", reason)
-    return expected
+    return min(expected, LARGEST)

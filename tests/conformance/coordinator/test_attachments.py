@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 import turnledger
 from turnledger import IdempotencyConflict, InvalidPayload, Ledger, StoreReadOnly
+from turnledger.infrastructure.attachment_folder import AttachmentFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.conformance.conftest import Clock
+    from tests.conformance.conftest import Clock, Store
 
 HOUR = 3_600
 
@@ -102,6 +105,63 @@ def test_what_a_crash_left_unfinished_is_swept_and_strange_files_arent(
     clock.now = clock.now.replace(year=clock.now.year + 50)  # behind the files' own times
     assert ledger.attachments.sweep() == 1
     assert names(folder) == {turn.attachments[0], "notes.txt"}
+
+
+def test_a_file_that_is_gone_when_a_sweep_looks_at_it_stops_no_sweep(
+    ledger: Ledger, folder: Path, clock: Clock
+) -> None:
+    """As an unfinished one is, that has just got its name."""
+    ledger.coordinator.begin("item", "hi", turn_id="turn", attachments=[b"kept"])
+    with pytest.raises(IdempotencyConflict):
+        ledger.coordinator.begin("item", "hi", turn_id="turn", attachments=[b"of a refusal"])
+    (folder / f"{sha256(b'gone')}.x1.part").symlink_to("nowhere")
+    clock.advance(2 * HOUR)
+    assert ledger.attachments.sweep() == 1
+
+
+def test_what_an_event_refers_to_is_kept_though_its_row_is_lost(
+    ledger: Ledger, folder: Path, clock: Clock, store: Store
+) -> None:
+    turn = ledger.coordinator.begin("item", "hi", attachments=[b"kept"])
+    rows = store.rows("SELECT sha256, turn_id FROM attachments")
+    store.damage("DELETE FROM attachments")
+    clock.advance(2 * HOUR)
+    assert ledger.attachments.sweep() == 0
+    assert names(folder) == set(turn.attachments)
+    for row in rows:
+        store.damage("INSERT INTO attachments (sha256, turn_id) VALUES (?, ?)", *row)
+
+
+def test_a_file_that_is_swept_while_it_is_taken_up_is_written_again(tmp_path: Path) -> None:
+    folder, content = AttachmentFolder(tmp_path / "attachments"), {sha256(b"a"): b"a"}
+    stopped = threading.Event()
+
+    def sweep() -> None:
+        while not stopped.is_set():
+            folder.file(sha256(b"a")).unlink(missing_ok=True)
+
+    sweeping = threading.Thread(target=sweep)
+    sweeping.start()
+    try:
+        for _ in range(2_000):
+            folder.keep(content, 0)
+    finally:
+        stopped.set()
+        sweeping.join()
+    folder.keep(content, 0)
+    assert folder.file(sha256(b"a")).read_bytes() == b"a"
+
+
+def test_a_file_that_cant_be_removed_is_said_in_words(store_url: str, tmp_path: Path) -> None:
+    (tmp_path / "attachments" / sha256(b"a")).mkdir(parents=True)
+    later = datetime.now(UTC) + timedelta(hours=2)
+    with (
+        turnledger.open(
+            store_url, clock=lambda: later, attachments=tmp_path / "attachments"
+        ) as ledger,
+        pytest.raises(StoreReadOnly),
+    ):
+        ledger.attachments.sweep()
 
 
 def test_beside_a_file_there_is_a_folder_and_on_a_server_none(

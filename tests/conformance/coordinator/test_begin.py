@@ -146,6 +146,8 @@ def test_a_receipt_says_what_a_key_did(office: Office) -> None:
         ({"owner": "\0"}, InvalidIdentifier),
         ({"attachments": "path"}, InvalidPayload),
         ({"attachments": [3]}, InvalidPayload),
+        ({"attachments": 3}, InvalidPayload),
+        ({"attachments": None}, InvalidPayload),
         ({"attachments": ["/nowhere/at/all"]}, InvalidPayload),
     ],
 )

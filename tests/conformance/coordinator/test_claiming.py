@@ -242,6 +242,15 @@ def test_a_claim_of_something_else_is_none(office: Office) -> None:
             office.coordinator.ack(strange)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("epoch", [True, "1", 1.0, None, pytest.param(10**5000, id="huge")])
+def test_a_claim_with_an_epoch_that_is_none_is_no_claim(office: Office, epoch: Any) -> None:
+    claim = replace(office.claim(), epoch=epoch)
+    for command in (office.coordinator.ack, office.coordinator.renew, office.coordinator.release):
+        with pytest.raises(InvalidPayload):
+            command(claim)
+    assert office.status() == "claimed"
+
+
 def test_a_claim_that_was_put_together_by_hand_is_as_good(office: Office) -> None:
     office.claim()
     generation = office.ledger.generation

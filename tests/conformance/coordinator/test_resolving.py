@@ -128,12 +128,15 @@ def test_a_decision_that_is_none_is_refused(office: Office) -> None:
     with pytest.raises(InvalidPayload):
         office.coordinator.resolve("turn", 1, "forget", by="me")  # type: ignore[arg-type]
     with pytest.raises(InvalidPayload):
+        office.coordinator.resolve("turn", 1, 10**5000, by="me")  # type: ignore[arg-type]
+    with pytest.raises(InvalidPayload):
         office.coordinator.resolve("turn", 0, "cancel", by="me")
     with pytest.raises(InvalidTransition):
         office.coordinator.resolve("turn", 2, "cancel", by="me")
     for decision in ("adopt", "retry", "cancel"):
-        with pytest.raises(TurnNotFound):
-            office.coordinator.resolve("another", 1, decision, by="me", response=1)
+        for said in ({"response": 1}, {}):
+            with pytest.raises(TurnNotFound):
+                office.coordinator.resolve("another", 1, decision, by="me", **said)
 
 
 def test_a_decision_isnt_refused_for_its_words(office: Office) -> None:

@@ -180,10 +180,15 @@ def test_a_lost_claim_comes_before_another_revision(office: Office) -> None:
     assert len(office.turn().evidence) == 1
 
 
-@pytest.mark.parametrize("expected", [-1, True, "0", 1.0])
+@pytest.mark.parametrize("expected", [-1, True, "0", 1.0, pytest.param(-(10**5000), id="huge")])
 def test_a_revision_that_is_no_number_is_refused(office: Office, expected: Any) -> None:
     with pytest.raises(InvalidPayload):
         office.coordinator.complete(office.claim(), "x", expected_revision=expected)
+
+
+def test_a_revision_that_no_work_item_will_reach_is_another_one(office: Office) -> None:
+    with pytest.raises(StaleRevision):
+        office.coordinator.complete(office.claim(), "x", expected_revision=10**5000)
 
 
 def test_a_result_that_isnt_json_is_kept_altered(office: Office) -> None:

@@ -1,6 +1,7 @@
 """Starting workers, listening to them, killing them."""
 
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,16 @@ class Worker(Child):
         self._process.send_signal(signal.SIGKILL)
         assert self._process.wait() == -signal.SIGKILL
         return self._rest()
+
+    def fall_asleep(self) -> None:
+        """Stop it wherever it is, as a machine does that is shut; returns when it has stopped."""
+        self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def wake_up(self) -> None:
+        """Let it go on from there, also if it stood still at a word."""
+        self._process.send_signal(signal.SIGCONT)
+        self._input.close()
 
     def finish(self) -> list[tuple[str, Any]]:
         """Listen to the end, which is to come without an error."""

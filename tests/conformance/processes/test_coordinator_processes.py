@@ -1,4 +1,7 @@
-"""Coordinators die between any two steps: nothing is sent twice, and no turn is stuck."""
+"""F7 to F12: coordinators sleep, or die between any two steps.
+
+Nothing is sent twice, no answer is thrown away, and no turn is stuck.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,50 @@ def statuses(ledger: Ledger) -> list[str]:
     return [attempt.status for attempt in turn(ledger).attempts]
 
 
+def test_f7_an_answer_that_came_while_the_machine_slept_is_kept_and_adopted(
+    ledger: Ledger, clock: Clock, outbox: Outbox, begin: Callable[..., Worker]
+) -> None:
+    begun(ledger)
+    sleeper = begin("answer", "sleeper", outbox.path, stop="sent")
+    sleeper.until("sent")
+    sleeper.fall_asleep()
+    clock.advance(LEASE)
+    said = begin("answer", "next", outbox.path).finish()
+    assert said[-1] == ("step", ["resolve_unknown", 1])
+    sleeper.wake_up()
+    assert sleeper.finish() == [("lost", 1)]
+    [late] = turn(ledger).attempts[0].evidence
+    assert (late.owner, late.kind, late.value) == ("sleeper", "respond", "answer")
+    ledger.coordinator.resolve("turn", 1, "adopt", by="somebody")
+    clock.advance(LEASE)
+    said = begin("answer", "the last", outbox.path).finish()
+    assert ("step", ["use_response", 1]) in said
+    assert (turn(ledger).outcome, turn(ledger).result) == ("completed", "answer")
+    assert outbox.sent() == ["hi, question 1"]
+    assert ledger.verify().ok
+
+
+def test_f7_while_a_machine_sleeps_another_one_answers(
+    ledger: Ledger, clock: Clock, outbox: Outbox, begin: Callable[..., Worker]
+) -> None:
+    """The same request goes out once more only since somebody decided so."""
+    begun(ledger)
+    sleeper = begin("answer", "sleeper", outbox.path, stop="sent")
+    sleeper.until("sent")
+    sleeper.fall_asleep()
+    clock.advance(LEASE)
+    ledger.coordinator.recover()
+    ledger.coordinator.resolve("turn", 1, "retry", by="somebody")
+    said = begin("answer", "next", outbox.path).finish()
+    assert ("step", ["dispatch", 2]) in said
+    sleeper.wake_up()
+    assert sleeper.finish() == [("lost", 1)]
+    assert statuses(ledger) == ["cancelled", "responded"]
+    assert [piece.value for piece in turn(ledger).attempts[0].evidence] == ["answer"]
+    assert outbox.sent() == ["hi, question 1"] * 2
+    assert ledger.verify().ok
+
+
 @pytest.mark.parametrize("word", ["step", "prepared", "answered"])
 def test_a_successor_sends_what_wasnt_and_uses_what_is_there(
     ledger: Ledger, clock: Clock, outbox: Outbox, begin: Callable[..., Worker], word: str
@@ -48,7 +95,7 @@ def test_a_successor_sends_what_wasnt_and_uses_what_is_there(
 
 
 @pytest.mark.parametrize("word", ["dispatching", "sent"])
-def test_what_nobody_can_know_is_unknown_after_the_lease_and_isnt_sent_again(
+def test_f8_what_nobody_can_know_is_unknown_after_the_lease_and_isnt_sent_again(
     ledger: Ledger, clock: Clock, outbox: Outbox, begin: Callable[..., Worker], word: str
 ) -> None:
     sent = int(word == "sent")
@@ -70,10 +117,10 @@ def test_what_nobody_can_know_is_unknown_after_the_lease_and_isnt_sent_again(
 
 
 @pytest.mark.parametrize("word", ["rejected", "prepared", "answered"])
-def test_a_crash_at_the_second_attempt_goes_on_there(
+def test_f9_a_crash_at_the_second_attempt_goes_on_there(
     ledger: Ledger, clock: Clock, outbox: Outbox, begin: Callable[..., Worker], word: str
 ) -> None:
-    """And a good answer that is stored is used, whatever the request is built from by then."""
+    """And a good answer that is stored is used without a call."""
     begun(ledger, "difficult")
     worker = begin("answer", "killed", outbox.path)
     worker.until("rejected")
@@ -92,7 +139,23 @@ def test_a_crash_at_the_second_attempt_goes_on_there(
     assert ledger.verify().ok
 
 
-def test_a_second_process_touches_nothing_that_is_live(
+@pytest.mark.parametrize("word", ["prepared", "answered"])
+def test_f10_what_is_stored_counts_whatever_a_prompt_is_built_from_by_then(
+    ledger: Ledger, clock: Clock, outbox: Outbox, begin: Callable[..., Worker], word: str
+) -> None:
+    begun(ledger)
+    worker = begin("answer", "killed", outbox.path, stop=word)
+    worker.until(word)
+    worker.kill()
+    clock.advance(LEASE)
+    begin("answer", "next", outbox.path, "question in other words").finish()
+    assert outbox.sent() == ["hi, question 1"]
+    assert (turn(ledger).result, turn(ledger).epoch) == ("answer", 2)
+    assert statuses(ledger) == ["responded"]
+    assert ledger.verify().ok
+
+
+def test_f11_a_second_process_touches_nothing_that_is_live(
     ledger: Ledger, outbox: Outbox, begin: Callable[..., Worker]
 ) -> None:
     begun(ledger)
@@ -101,6 +164,39 @@ def test_a_second_process_touches_nothing_that_is_live(
     said = begin("answer", "second", outbox.path).finish()
     assert said == [("recovered", None)]
     assert (turn(ledger).owner, statuses(ledger)) == ("first", ["dispatching"])
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_f12_too_many_requests_is_a_definite_no_that_is_tried_again_later(
+    ledger: Ledger, clock: Clock, outbox: Outbox, begin: Callable[..., Worker], *, is_killed: bool
+) -> None:
+    begun(ledger)
+    worker = begin("be_refused", "first", outbox.path, "429", stop="refused" if is_killed else None)
+    worker.until("refused")
+    if is_killed:
+        worker.kill()
+        clock.advance(LEASE)
+    else:
+        worker.finish()
+        assert begin("answer", "too early", outbox.path).finish() == [("recovered", None)]
+        clock.advance(1)
+    said = begin("answer", "next", outbox.path).finish()
+    assert ("step", ["prepare", 2]) in said
+    assert statuses(ledger) == ["refused", "responded"]
+    assert outbox.sent() == ["hi, question", "hi, question 2"]
+    assert ledger.verify().ok
+
+
+def test_f12_a_key_that_is_refused_fails_the_turn_and_is_no_question(
+    ledger: Ledger, clock: Clock, outbox: Outbox, begin: Callable[..., Worker]
+) -> None:
+    begun(ledger)
+    begin("be_refused", "first", outbox.path, "401").finish()
+    clock.advance(LEASE)
+    assert begin("answer", "next", outbox.path).finish() == [("recovered", None)]
+    assert (turn(ledger).outcome, turn(ledger).error) == ("failed", {"status": "401"})
+    assert statuses(ledger) == ["refused"]
+    assert outbox.sent() == ["hi, question"]
 
 
 def test_processes_that_claim_at_the_same_time_win_each_turn_once(

@@ -162,8 +162,11 @@ def claim(ledger: Ledger, owner: str, count: str) -> None:
         say("claimed", None if claim is None else claim.submission)
 
 
-def answer(ledger: Ledger, owner: str, outbox: str) -> None:
-    """Take up the turns of a coordinator; what is of unknown outcome is left to others."""
+def answer(ledger: Ledger, owner: str, outbox: str, words: str = "question") -> None:
+    """Take up the turns of a coordinator; what is of unknown outcome is left to others.
+
+    What is asked is put together from the message and these words.
+    """
     ledger.coordinator.recover()
     say("recovered")
     for turn in ledger.coordinator.recoverable():
@@ -171,15 +174,18 @@ def answer(ledger: Ledger, owner: str, outbox: str) -> None:
         if resumption is not None:
             say("step", [resumption.step, resumption.attempt])
             if resumption.step != "resolve_unknown":
-                go_on(ledger, resumption, outbox)
+                try:
+                    go_on(ledger, resumption, outbox, words)
+                except ClaimLost as refusal:
+                    say("lost", refusal.epoch)
 
 
-def go_on(ledger: Ledger, resumption: Resumption, outbox: str) -> None:
+def go_on(ledger: Ledger, resumption: Resumption, outbox: str, words: str) -> None:
     """Ask the provider as often as its answers are no good: of the first question, the first."""
     coordinator, claim, number = ledger.coordinator, resumption.claim, resumption.attempt
     response = resumption.response if resumption.step == "use_response" else None
     while response is None:
-        request = resumption.request or f"{claim.message}, question {number}"
+        request = resumption.request or f"{claim.message}, {words} {number}"
         attempt = coordinator.prepare(claim, request, attempt=number)
         say("prepared", number)
         coordinator.start_dispatch(claim, number)
@@ -196,6 +202,23 @@ def go_on(ledger: Ledger, resumption: Resumption, outbox: str) -> None:
             number, response = number + 1, None
     coordinator.complete(claim, response)
     say("completed", claim.turn_id)
+
+
+def be_refused(ledger: Ledger, owner: str, outbox: str, status: str) -> None:
+    """Ask a provider that says no; give the turn back if another time may help, else fail it."""
+    claim = ledger.coordinator.claim_next(owner=owner)
+    assert claim is not None
+    attempt = ledger.coordinator.prepare(claim, f"{claim.message}, question")
+    ledger.coordinator.start_dispatch(claim, attempt.attempt)
+    with Path(outbox).open("a", encoding="utf-8") as file:
+        file.write(f"{attempt.request}\n")
+    again = status == "429"
+    ledger.coordinator.refuse(claim, attempt.attempt, {"status": status}, retryable=again)
+    say("refused", attempt.attempt)
+    if again:
+        ledger.coordinator.release(claim)
+    else:
+        ledger.coordinator.fail(claim, {"status": status})
 
 
 def share(ledger: Ledger, owner: str, item: str) -> None:
@@ -336,7 +359,7 @@ ROLES: dict[str, Callable[..., None]] = {
     role.__name__: role
     for role in (
         *(deliver, refuse, append, look, work, edit, claim, hand_over, take, post),
-        *(answer, share, begin, execute, contend, *IN_REAL_TIME),
+        *(answer, be_refused, share, begin, execute, contend, *IN_REAL_TIME),
     )
 }
 
