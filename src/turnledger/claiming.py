@@ -60,7 +60,7 @@ def shown(backend: Backend, claim: Any, kind: type[Any]) -> dict[str, Any]:
     target, target_id = claimed(claim)
     check_identifier(f"{target}_id", target_id)
     check_identifier("owner", claim.owner)
-    if not isinstance(claim.epoch, int):
+    if not isinstance(claim.epoch, int) or isinstance(claim.epoch, bool):
         raise InvalidPayload("claim", f"has the epoch {claim.epoch!r}, which is no whole number")
     if claim.generation != backend.generation:
         reason = "it was given out before the ledger was restored from a backup"
