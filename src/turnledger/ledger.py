@@ -68,7 +68,9 @@ class Ledger:
         self.attachments = AttachmentStore(backend, attachments)
         self.runs = Runs(backend)
         self.operations = Operations(backend)
-        self.recovery = Recovery(self.coordinator, self.operations, self.queue, self.inbox)
+        self.recovery = Recovery(
+            backend.store.url, self.coordinator, self.operations, self.queue, self.inbox
+        )
         self.threads = Threads(backend)
         self.log = Log(backend)
 
@@ -154,7 +156,7 @@ class Ledger:
 
     def close(self) -> None:
         """Stop the scans, and close the connections of all threads."""
-        self.recovery.stop()
+        self.recovery.close()
         self._backend.store.close()
 
     def __enter__(self) -> Self:

@@ -13,10 +13,11 @@ from datetime import timedelta
 from turnledger.claiming import Seconds
 from turnledger.coordinator import Coordinator
 from turnledger.domain.duration import check_duration
-from turnledger.domain.errors import LedgerError
+from turnledger.domain.errors import LedgerError, StoreError
 from turnledger.domain.inbox import RecoveryMode
 from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.inbox import Inbox
+from turnledger.inbox.desk import check_mode
 from turnledger.operations import Operations
 from turnledger.queue import Queue
 
@@ -59,9 +60,16 @@ class Recovery:
     """The scans of `ledger.recovery`, one by one or again and again in a thread."""
 
     def __init__(
-        self, coordinator: Coordinator, operations: Operations, queue: Queue, inbox: Inbox
+        self,
+        url: str,
+        coordinator: Coordinator,
+        operations: Operations,
+        queue: Queue,
+        inbox: Inbox,
     ) -> None:
-        """Take the services whose claims may be over."""
+        """Take where the ledger lies, and the services whose claims may be over."""
+        self._url = url
+        self._is_closed = False
         self._coordinator = coordinator
         self._operations = operations
         self._queue = queue
@@ -104,9 +112,15 @@ class Recovery:
         Args:
             every: The pause between two scans, as seconds or a timedelta.
             inbox_mode: See `ledger.inbox.recover`.
+
+        Raises:
+            StoreError: The ledger was closed.
         """
         pace = Pace(every)
+        check_mode("inbox_mode", inbox_mode)
         with self._guard:
+            if self._is_closed:
+                raise StoreError(self._url, "the ledger was closed")
             if self._thread is not None and self._thread.is_alive():
                 return
             self._stopped = threading.Event()
@@ -125,6 +139,12 @@ class Recovery:
             self._stopped.set()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+
+    def close(self) -> None:
+        """Scan no more, for ever."""
+        with self._guard:
+            self._is_closed = True
+        self.stop()
 
     def _scan(self, pace: "Pace", inbox_mode: RecoveryMode, stopped: threading.Event) -> None:
         while not stopped.is_set():

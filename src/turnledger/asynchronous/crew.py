@@ -69,14 +69,14 @@ class Crew:
         Raises:
             StoreError: The ledger was closed.
         """
-        self._check_open()
+        self.check_open()
         return await ended(self._begun(partial(work, *args, **kwargs)))
 
     async def run_always(
         self, work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
         """Likewise; it isn't withdrawn if the waiting task is cancelled before it begins."""
-        self._check_open()
+        self.check_open()
         return await ended(self._begun(partial(work, *args, **kwargs)), always=True)
 
     def _begun(self, task: Callable[[], Result]) -> Future[Result]:
@@ -95,7 +95,7 @@ class Crew:
         """
         if self.backend.store.writer is None or lane_of(self) is not None:
             return await self.run(work, *args, **kwargs)
-        self._check_open()
+        self.check_open()
         call = Call(partial(work, *args, **kwargs))
         with self._guard:
             self._calls.append(call)
@@ -107,7 +107,7 @@ class Crew:
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[None]:
         """Carry out the calls of a block in one transaction."""
-        self._check_open()
+        self.check_open()
         lane = Lane(self, self.backend, lane_of(self))
         beginning = lane.begin()
         try:
@@ -122,7 +122,12 @@ class Crew:
             raise
         await ended(lane.end(None), always=True)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Take no work for a ledger that was closed.
+
+        Raises:
+            StoreError: It was.
+        """
         if self._closing is not None:
             raise closed(self.backend.store.url)
 

@@ -3,10 +3,11 @@
 import asyncio
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from turnledger.asynchronous.twin import Twin, awaited, commanded
-from turnledger.domain.errors import NoEffect
+from turnledger.domain.errors import NoEffect, StoreError
 from turnledger.domain.operation import ReplayPolicy
 from turnledger.domain.run import RunClaim
 from turnledger.operations import Operations
@@ -42,12 +43,12 @@ class AsyncOperations(Twin[Operations]):
 
         If the task is cancelled in the body, the effect is unknown; before it, there is none.
         """
-        effect, crew = Once(self._service, run_claim, key), self._crew
+        effect, crew = Once(self._service, run_claim, key, body), self._crew
         try:
             await crew.run(effect.begin, operation_type, payload, replay_policy)
         except asyncio.CancelledError:
             if effect.is_begun:
-                await crew.run_always(effect.raised, NoEffect("cancelled before it was called"))
+                await self._raised(effect, NoEffect("cancelled before it was called"))
             raise
         if not effect.is_begun:
             return await crew.run(effect.stored_result)
@@ -56,6 +57,11 @@ class AsyncOperations(Twin[Operations]):
             if inspect.isawaitable(result):
                 result = await result
         except BaseException as error:
-            await crew.run_always(effect.raised, error)
+            await self._raised(effect, error)
             raise
         return await crew.run_always(effect.returned, result)
+
+    async def _raised(self, effect: Once, error: BaseException) -> None:
+        """Record that the body raised; what it raised goes on also if the ledger was closed."""
+        with suppress(StoreError):
+            await self._crew.run_always(effect.raised, error)

@@ -6,6 +6,7 @@ from turnledger.asynchronous.crew import Crew
 from turnledger.asynchronous.twin import Twin, awaited
 from turnledger.claiming import Seconds
 from turnledger.domain.inbox import RecoveryMode
+from turnledger.inbox.desk import check_mode
 from turnledger.recovery import Pace, Recovery
 
 
@@ -24,13 +25,15 @@ class AsyncRecovery(Twin[Recovery]):
     ) -> None:
         """See `Recovery.start`: here it is a task of the running loop."""
         pace = Pace(every)
+        check_mode("inbox_mode", inbox_mode)
+        self._crew.check_open()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._scan(pace, inbox_mode))
 
     async def stop(self) -> None:
         """See `Recovery.stop`."""
         task, self._task = self._task, None
-        if task is not None:
+        if task is not None and not task.done():
             task.cancel()
             await asyncio.wait([task])
 

@@ -1,8 +1,11 @@
 """What the parts of `ledger.inbox` share: carrying out one command."""
 
 from collections.abc import Sequence
+from typing import get_args
 
+from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.event import Event
+from turnledger.domain.inbox import RecoveryMode
 from turnledger.domain.inbox.commands import InboxCommand
 from turnledger.infrastructure import inbox_repository as repository
 from turnledger.infrastructure.backend import Backend
@@ -24,3 +27,13 @@ class InboxDesk:
             return repository.carry_out(unit, command, self._backend.origin())[0]
 
         return self._backend.transact(work, several=True)
+
+
+def check_mode(name: str, mode: object) -> None:
+    """Refuse what is no way of recovering messages.
+
+    Raises:
+        InvalidPayload: It is none.
+    """
+    if mode not in get_args(RecoveryMode):
+        raise InvalidPayload(name, f"must be 'at_most_once' or 'at_least_once', not {mode!r}")

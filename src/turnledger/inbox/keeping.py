@@ -6,12 +6,12 @@ from functools import partial
 from typing import cast
 
 from turnledger.domain import inbox
-from turnledger.domain.errors import InvalidPayload, ThreadDeleted, Unreadable
+from turnledger.domain.errors import ThreadDeleted, Unreadable
 from turnledger.domain.event import Event
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.inbox import Inbox, InboxMessage, InboxRecovery, RecoveryMode
 from turnledger.domain.inbox import commands as c
-from turnledger.inbox.desk import InboxDesk
+from turnledger.inbox.desk import InboxDesk, check_mode
 from turnledger.infrastructure import inbox_repository as repository
 from turnledger.infrastructure.inbox_rows import InboxRows, MessageRow, as_inbox_message
 from turnledger.infrastructure.origin import Origin
@@ -110,9 +110,7 @@ class Keeping(InboxDesk):
         Raises:
             ThreadDeleted: The one thread is deleted.
         """
-        if mode not in ("at_most_once", "at_least_once"):
-            reason = f"must be 'at_most_once' or 'at_least_once', not {mode!r}"
-            raise InvalidPayload("mode", reason)
+        check_mode("mode", mode)
         if thread_id is not None:
             command = c.Recover(thread_id=check_identifier("thread_id", thread_id), mode=mode)
             return _recovery(self._done(command))

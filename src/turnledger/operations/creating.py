@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, cast
 
+from turnledger.domain.claim import lose
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.operation import POLICIES, RecordedOperation, ReplayPolicy
 from turnledger.domain.operation import commands as c
@@ -12,7 +13,7 @@ from turnledger.infrastructure import operation_repository as repository
 from turnledger.infrastructure.operation_rows import OperationRow, as_created
 from turnledger.infrastructure.run_repository import held_run
 from turnledger.infrastructure.unit_of_work import UnitOfWork
-from turnledger.operations.desk import OperationDesk, found, one_of, row_of
+from turnledger.operations.desk import OperationDesk, found, one_of, row_of, yes_or_no
 
 
 class Creating(OperationDesk):
@@ -81,6 +82,7 @@ class Creating(OperationDesk):
             ClaimLost: The run's claim isn't live.
         """
         check_identifier("key", key)
+        yes_or_no("automatic", automatic)
         said = self._shown(run_claim)
         return self._changed(c.Claim(key=key, **said, automatic=automatic), said["run_id"])
 
@@ -110,6 +112,7 @@ class Creating(OperationDesk):
             IdempotencyConflict: The key is known with other content, or for another run.
         """
         check_identifier("key", key)
+        yes_or_no("automatic", automatic)
         shown = self._shown(run_claim)
         told = {"work_item_id": work_item_id, "action_id": action_id}
         about = {n: check_identifier(n, said) for n, said in told.items() if said is not None}
@@ -119,6 +122,8 @@ class Creating(OperationDesk):
 
         def work(unit: UnitOfWork) -> RecordedOperation | None:
             run = held_run(unit, run_claim.run_id)
+            if run.status is None:
+                lose(run_claim, "the run was never started")
             where: dict[str, Any] = {
                 "work_item_id": run.work_item_id,
                 "action_id": run.action_id,

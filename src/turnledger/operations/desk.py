@@ -71,6 +71,16 @@ def one_of(name: str, value: object, words: tuple[str, ...]) -> Any:
     return value
 
 
+def yes_or_no(name: str, value: object) -> None:
+    """Refuse an argument that is neither True nor False.
+
+    Raises:
+        InvalidPayload: It is neither.
+    """
+    if not isinstance(value, bool):
+        raise InvalidPayload(name, f"must be True or False, not {value!r}")
+
+
 def row_of(cursor: Cursor, dialect: str, key: str) -> OperationRow | None:
     """Where an operation stands; None if it never was."""
     row = run(cursor, dialect, OPERATION, {"key": key}).fetchone()

@@ -1,20 +1,29 @@
 """Doing an effect at most once: `once`, and what it is made of."""
 
+import inspect
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from turnledger.domain.errors import (
+    InvalidPayload,
+    LedgerError,
     NoEffect,
     OperationNotFound,
     OperationSettled,
     OutcomeUnknown,
+    PayloadTooLarge,
     Unreadable,
 )
 from turnledger.domain.operation import RecordedOperation, ReplayPolicy
+from turnledger.domain.operation.commands import CompletedEffect
+from turnledger.domain.payload import shown
 from turnledger.domain.run import RunClaim
 from turnledger.operations.creating import Creating
 from turnledger.operations.looking import Looking
 from turnledger.operations.settling import Settling
+
+_log = logging.getLogger(__name__)
 
 
 class Executing(Creating, Settling, Looking):
@@ -33,7 +42,8 @@ class Executing(Creating, Settling, Looking):
         """Call a body that has an effect outside, once for its key.
 
         The body is called only if this call claimed the operation. What it returns is the result;
-        if it raises, the effect is unknown, unless it raises `NoEffect`.
+        if it raises, the effect is unknown, unless it raises `NoEffect`. What it raises goes on, in
+        any case.
 
         Args:
             run_claim: A live claim.
@@ -44,9 +54,11 @@ class Executing(Creating, Settling, Looking):
             replay_policy: See `create`.
 
         Returns:
-            The body's result; the stored one, without a call, if it was applied before.
+            The body's result; the stored one, without a call, if it was applied before, and also if
+            the body completed the operation itself, or somebody decided on it meanwhile.
 
         Raises:
+            InvalidPayload: The body can't be called, or must be awaited.
             OutcomeUnknown: It runs, or nobody can know whether it took effect; or the run's claim
                 was lost while the body ran: what it returned is kept as evidence.
             OperationSettled: It is settled, without effect.
@@ -55,11 +67,13 @@ class Executing(Creating, Settling, Looking):
             PayloadTooLarge: The result is past its limit. The operation still runs: `complete` it
                 with a reference.
         """
-        effect = Once(self, run_claim, key)
+        if inspect.iscoroutinefunction(body):
+            raise InvalidPayload("body", _AWAIT)
+        effect = Once(self, run_claim, key, body)
         if not effect.begin(operation_type, payload, replay_policy):
             return effect.stored_result()
         try:
-            result = body()
+            result = _at_once(body())
         except BaseException as error:
             effect.raised(error)
             raise
@@ -73,8 +87,16 @@ class Once:
         is_begun: It is claimed, so its body is to be called.
     """
 
-    def __init__(self, operations: Executing, run_claim: RunClaim, key: str) -> None:
-        """Take where it is recorded, under which claim, and its key."""
+    def __init__(
+        self, operations: Executing, run_claim: RunClaim, key: str, body: Callable[[], Any]
+    ) -> None:
+        """Take where it is recorded, under which claim, its key, and what will be called.
+
+        Raises:
+            InvalidPayload: That can't be called.
+        """
+        if not callable(body):
+            raise InvalidPayload("body", f"must be callable, which a {type(body).__name__} isn't")
         self._operations = operations
         self._run_claim = run_claim
         self._key = key
@@ -99,22 +121,33 @@ class Once:
         return self.is_begun
 
     def returned(self, result: Any) -> Any:
-        """Record what the body returned, and give it on.
+        """Record what the body returned, and give it on; or what was settled meanwhile.
 
         Raises:
             OutcomeUnknown: The run's claim was lost meanwhile.
+            OperationSettled: Somebody decided meanwhile that it had no effect.
         """
-        if not self._operations.complete(self._run_claim, self._key, "applied", result):
-            raise OutcomeUnknown(self._key, "hazardous_orphan", "unknown")
-        return result
+        if self._operations.complete(self._run_claim, self._key, "applied", result):
+            return result
+        return self.stored_result()
 
     def raised(self, error: BaseException) -> None:
-        """Record that the body raised."""
-        complete = self._operations.complete
-        if isinstance(error, NoEffect):
-            complete(self._run_claim, self._key, "failed_no_effect", error.result)
-        else:
-            complete(self._run_claim, self._key, "unknown", f"{type(error).__name__}: {error}")
+        """Record that the body raised; if that can't be, the error says so in a note."""
+        try:
+            if isinstance(error, NoEffect):
+                self._record("failed_no_effect", error.result)
+            else:
+                self._record("unknown", _text_of(error))
+        except LedgerError as failure:
+            note = f"operation {self._key} couldn't be completed: {failure}"
+            _log.warning("%s", note)
+            error.add_note(note)
+
+    def _record(self, effect: CompletedEffect, said: Any) -> None:
+        try:
+            self._operations.complete(self._run_claim, self._key, effect, said)
+        except PayloadTooLarge:
+            self._operations.complete(self._run_claim, self._key, effect, _Repr(shown(said)))
 
     def stored_result(self) -> Any:
         """What came of it before.
@@ -137,3 +170,37 @@ def _result(known: RecordedOperation) -> Any:
     if known.unreadable is not None:
         raise Unreadable(f"the result of operation {known.key}", known.unreadable)
     return known.result
+
+
+class _Repr:
+    """No JSON, so that its repr is kept, marked as altered and however low the limit is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+_AWAIT = "must be awaited: use the operations of `open_async`"
+
+
+def _at_once(result: Any) -> Any:
+    """What a body returned, unless it would have to be awaited.
+
+    Raises:
+        InvalidPayload: It would.
+    """
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise InvalidPayload("body", _AWAIT)
+    return result
+
+
+def _text_of(error: BaseException) -> Any:
+    """What an error says; if it can't, its kind."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception as fault:  # noqa: BLE001 - it must not block the settling
+        return _Repr(f"{type(error).__name__}, whose text raised {type(fault).__name__}")

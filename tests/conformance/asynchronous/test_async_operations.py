@@ -9,11 +9,13 @@ import pytest
 
 from turnledger import (
     AsyncLedger,
+    InvalidPayload,
     NoEffect,
     OperationSettled,
     OutcomeUnknown,
     Recovered,
     RunClaim,
+    StoreError,
 )
 
 if TYPE_CHECKING:
@@ -159,6 +161,44 @@ def test_a_body_that_returned_is_recorded_also_if_its_task_is_cancelled(
     asyncio.run(work())
 
 
+@pytest.mark.parametrize("error", [NoEffect, asyncio.CancelledError])
+def test_what_a_body_raises_goes_on_also_if_it_cant_be_recorded(
+    open_async: Door, error: type[BaseException]
+) -> None:
+    async def work() -> None:
+        async with open_async() as ledger, open_async() as other:
+            claim, closed = await started(ledger), asyncio.Event()
+
+            async def body() -> None:
+                await other.close()
+                closed.set()
+                if error is NoEffect:
+                    raise NoEffect
+                await asyncio.Event().wait()
+
+            task = asyncio.create_task(other.operations.once(claim, "key", "send", {}, body))
+            await closed.wait()
+            if error is not NoEffect:
+                task.cancel()
+            with pytest.raises(error):
+                await task
+            assert await stands(ledger) == ("running", "pending")
+
+    asyncio.run(work())
+
+
+def test_what_is_no_body_is_refused_before_anything_is_recorded(open_async: Door) -> None:
+    async def work() -> None:
+        async with open_async() as ledger:
+            claim, body = await started(ledger), Effect()()
+            with pytest.raises(InvalidPayload, match="body"):
+                await ledger.operations.once(claim, "key", "send", {}, body)  # type: ignore[arg-type]
+            body.close()
+            assert await ledger.operations.get("key") is None
+
+    asyncio.run(work())
+
+
 # --- the scan
 
 
@@ -181,3 +221,25 @@ def test_a_task_scans_until_it_is_stopped(open_async: Door, clock: HoldingClock)
         assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(work())
+
+
+def test_a_scan_that_makes_no_sense_isnt_started(open_async: Door) -> None:
+    async def work() -> None:
+        async with open_async() as ledger:
+            with pytest.raises(InvalidPayload):
+                await ledger.recovery.start(inbox_mode="never")  # type: ignore[arg-type]
+        with pytest.raises(StoreError, match="closed"):
+            await ledger.recovery.start()
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(work())
+
+
+def test_a_scan_whose_event_loop_is_gone_doesnt_hold_up_the_close(open_async: Door) -> None:
+    async def begin() -> AsyncLedger:
+        ledger = await open_async()
+        await ledger.recovery.start()
+        return ledger
+
+    ledger = asyncio.run(begin())
+    asyncio.run(ledger.close())

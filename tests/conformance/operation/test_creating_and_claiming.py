@@ -255,6 +255,29 @@ def test_a_known_one_with_the_same_content_is_claimed_if_it_hasnt_begun(
     assert workshop.operations.create_and_claim(claim, "key", **said) is None
 
 
+def test_a_claim_of_a_run_that_never_was_is_lost_also_if_the_key_is_known(
+    workshop: Workshop, unchanged: Callable[[], None]
+) -> None:
+    workshop.create("key", run_id="never")
+    claim = replace(workshop.start(), run_id="never")
+    unchanged()
+    with pytest.raises(ClaimLost):
+        workshop.operations.create_and_claim(claim, "key", "send", {"n": 1}, automatic=False)
+
+
+@pytest.mark.parametrize("automatic", [None, 0, "no", float("nan"), object()])
+def test_automatic_is_yes_or_no(
+    workshop: Workshop, unchanged: Callable[[], None], automatic: Any
+) -> None:
+    workshop.create("key", replay_policy="safe")
+    claim, operations = workshop.start(), workshop.operations
+    unchanged()
+    with pytest.raises(InvalidPayload):
+        operations.claim(claim, "key", automatic=automatic)
+    with pytest.raises(InvalidPayload):
+        operations.create_and_claim(claim, "next", "send", {}, automatic=automatic)
+
+
 def test_a_known_one_with_other_content_is_a_conflict(
     workshop: Workshop, unchanged: Callable[[], None]
 ) -> None:

@@ -224,3 +224,106 @@ def test_a_body_isnt_called_in_a_transaction_where_nothing_would_be_recorded_bef
     assert (calls, ledger.operations.get("key")) == ([], None)
     ledger.operations.once(claim, "key", "send", {}, lambda: calls.append("called"))
     assert calls == ["called"]
+
+
+# --- bodies that go their own ways
+
+
+class Unsayable(Exception):
+    """An error that has no text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "effect"),
+    [
+        (Unsayable(), "unknown"),
+        (ValueError("x" * 100), "unknown"),
+        (NoEffect("x" * 100), "failed_no_effect"),
+    ],
+)
+def test_an_error_that_cant_be_stored_never_blocks_the_settling(
+    workshop: Workshop, open_ledger: Callable[..., Ledger], error: Exception, effect: str
+) -> None:
+    claim, body = workshop.start(), Effect(error=error)
+    with pytest.raises(type(error)) as raised:
+        open_ledger(max_result_bytes=50).operations.once(claim, "key", "send", {}, body)
+    assert raised.value is error
+    assert workshop.stands() == ("quiescent", effect)
+    assert workshop.operation().altered is True
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("no"), NoEffect()])
+def test_an_error_that_cant_be_recorded_goes_on_all_the_same(
+    workshop: Workshop, open_ledger: Callable[..., Ledger], error: BaseException
+) -> None:
+    claim, other = workshop.start(), open_ledger()
+
+    def body() -> None:
+        other.close()
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        other.operations.once(claim, "key", "send", {}, body)
+    assert raised.value is error
+    assert "the ledger was closed" in error.__notes__[0]
+    assert workshop.stands() == ("running", "pending")
+
+
+def test_a_body_may_complete_its_operation_itself(workshop: Workshop) -> None:
+    claim, operations = workshop.start(), workshop.operations
+
+    def body() -> str:
+        operations.complete(claim, "key", "applied", {"see": "file"})
+        return "too long"
+
+    for _ in range(2):
+        assert operations.once(claim, "key", "send", {}, body) == {"see": "file"}
+
+
+@pytest.mark.parametrize(
+    ("decision", "refusal"), [("confirm_applied", None), ("confirm_not_applied", OperationSettled)]
+)
+def test_what_was_decided_while_a_body_outlived_its_lease_counts(
+    workshop: Workshop, decision: Any, refusal: Any
+) -> None:
+    claim, operations = workshop.start(), workshop.operations
+
+    def body() -> str:
+        workshop.runs.interrupt("run")
+        operations.recover()
+        operations.resolve("key", decision, by="ann", evidence=None)
+        return "late"
+
+    if refusal is None:
+        assert operations.once(claim, "key", "send", {}, body) is None
+    else:
+        with pytest.raises(refusal):
+            operations.once(claim, "key", "send", {}, body)
+    [piece] = workshop.operation().evidence
+    assert piece.value == {"effect": "applied", "result": "late"}
+
+
+async def awaited() -> str:
+    return "result"
+
+
+@pytest.mark.parametrize("body", [None, "send", awaited])
+def test_what_is_no_body_is_refused_before_anything_is_recorded(
+    workshop: Workshop, unchanged: Callable[[], None], body: Any
+) -> None:
+    claim = workshop.start()
+    unchanged()
+    with pytest.raises(InvalidPayload, match="body"):
+        workshop.operations.once(claim, "key", "send", {}, body)
+
+
+def test_a_body_that_must_be_awaited_isnt_taken_for_one_that_was_applied(
+    workshop: Workshop,
+) -> None:
+    claim = workshop.start()
+    with pytest.raises(InvalidPayload, match="await"):
+        workshop.operations.once(claim, "key", "send", {}, Effect(awaited()))
+    assert workshop.stands() == ("quiescent", "unknown")

@@ -228,3 +228,6 @@ def test_what_is_no_claim_is_refused(workshop: Workshop) -> None:
     for nothing in (None, "claim", {"run_id": "run"}):
         with pytest.raises(InvalidPayload):
             workshop.runs.renew(nothing)  # type: ignore[arg-type]
+    for epoch in (True, 1.0, "1", None):
+        with pytest.raises(InvalidPayload):
+            workshop.runs.renew(replace(workshop.start(f"run {epoch!r}"), epoch=epoch))  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from turnledger import InvalidDuration, Ledger, Recovered, RunClaim, StoreError
+from turnledger import InvalidDuration, InvalidPayload, Ledger, Recovered, RunClaim, StoreError
 from turnledger.recovery import Pace
 
 if TYPE_CHECKING:
@@ -213,4 +213,17 @@ def test_pauses_become_longer_after_errors_and_short_again_after_a_success() -> 
 def test_a_pause_must_be_one(ledger: Ledger, every: float) -> None:
     with pytest.raises(InvalidDuration):
         ledger.recovery.start(every=every)
+    assert scanning() == []
+
+
+def test_an_unknown_mode_is_refused_at_the_start(ledger: Ledger) -> None:
+    with pytest.raises(InvalidPayload, match="at_least_once"):
+        ledger.recovery.start(inbox_mode="never")  # type: ignore[arg-type]
+    assert scanning() == []
+
+
+def test_nothing_scans_a_ledger_that_was_closed(ledger: Ledger) -> None:
+    ledger.close()
+    with pytest.raises(StoreError, match="closed"):
+        ledger.recovery.start()
     assert scanning() == []
