@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import ledgers
 import report
@@ -34,7 +33,6 @@ from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.opening import open_store
 from turnledger.infrastructure.replay import Replay
-from turnledger.infrastructure.rows import as_notification
 from turnledger.infrastructure.statement import Row
 from turnledger.infrastructure.store import Store
 
@@ -68,27 +66,27 @@ def read(store: Store) -> int:
 def decode(store: Store) -> int:
     """Read the rows as events, as pydantic's objects."""
     mapper = LedgerMapper(REGISTRY)
-    return sum(1 for row in rows(store) if mapper.to_domain_event(as_notification(row)))
+    return sum(1 for row in rows(store) if mapper.to_replay(row))
 
 
 def replay(store: Store) -> int:
     """Make the read models and head rows, in memory."""
-    return replayed((row, as_notification(row)) for row in rows(store))
+    return replayed(rows(store))
 
 
 def replay_and_hashes(store: Store) -> int:
     """The same, and every hash looked at: what `verify` and `copy` do of each event."""
     chain = Chain()
-    return replayed((row, chain.follow(row)[0]) for row in rows(store))
+    return replayed(row for row in rows(store) if chain.follow(row)[0])
 
 
-def replayed(events: Iterable[tuple[Row, Any]]) -> int:
+def replayed(events: Iterable[Row]) -> int:
     """Replay events; how many they are."""
     mapper, whole, position = LedgerMapper(REGISTRY), Replay(), 0
     with closing(whole):
-        for row, event in events:
+        for row in events:
             position = row[0]
-            whole.add(position, mapper.to_domain_event(event), row[-1])
+            whole.add(position, mapper.to_replay(row), row[-1])
         if whole.broken or whole.unread:
             sys.exit("the history is broken: the measurement is void")
     return position

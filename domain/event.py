@@ -98,6 +98,6 @@ class EventRegistry:
             return Unknown(topic, schema_version, text, reason)
         try:
             return kind.model_validate(decode(text))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             reason = f"damaged: {str(error).splitlines()[0]}"
             return Unknown(topic, schema_version, text, reason)

@@ -1,11 +1,11 @@
 """What each stored event has to follow: positions, versions and hashes without a gap."""
 
-from turnledger.infrastructure.mapper import NO_HASH
-from turnledger.infrastructure.rows import LedgerNotification, as_notification
+from turnledger.infrastructure.mapper import NO_HASH, chain_hash
 from turnledger.infrastructure.schema import events
 from turnledger.infrastructure.statement import Row
 
 _TYPES = {column.name: column.type.python_type for column in events.columns}
+_RIGHT = list(_TYPES.values())
 
 
 class Chain:
@@ -22,33 +22,45 @@ class Chain:
         self.position = self.seen = 0
         self.last: dict[str, tuple[int, bytes, int]] = {}
 
-    def follow(self, row: Row) -> tuple[LedgerNotification | None, list[str]]:
+    def follow(self, row: Row) -> tuple[bool, list[str]]:
         """Take a whole row of the events table.
 
         Returns:
-            The event, unless its columns are none of an event; and what is wrong with it.
+            Whether its columns are those of an event; and what is wrong with it.
         """
         flaws: list[str] = []
         position: int = self.position if row[0] is None else row[0]
         if row[0] is not None and position != self.position + 1:
             flaws.append(f"the position before it is {self.position}: events are missing")
         self.position, self.seen = position, self.seen + 1
-        row = (position, *row[1:])
-        strange = [name for name, v in zip(_TYPES, row, strict=True) if type(v) is not _TYPES[name]]
-        if strange:
-            return None, [*flaws, f"{', '.join(strange)} isn't of its type"]
-        event = as_notification(row)
-        return event, flaws + self._of_stream(event, row[-1])
+        if [type(value) for value in row[1:]] != _RIGHT[1:] or type(position) is not int:
+            names = zip(_TYPES, (position, *row[1:]), strict=True)
+            strange = [name for name, value in names if type(value) is not _TYPES[name]]
+            return False, [*flaws, f"{', '.join(strange)} isn't of its type"]
+        return True, flaws + self._of_stream(row)
 
-    def _of_stream(self, event: LedgerNotification, stored_hash: bytes) -> list[str]:
+    def _of_stream(self, row: Row) -> list[str]:
         flaws: list[str] = []
-        stream_id, found = str(event.originator_id), event.originator_version
-        version, chained, recorded_at = self.last.get(stream_id, (0, NO_HASH, 0))
+        _, stream_id, found, topic, schema_version, data, metadata, recorded_at, stored = row
+        version, previous, earlier = self.last.get(stream_id, _NOTHING)
         if found != version + 1:
             flaws.append(f"version {found} of {stream_id} comes after version {version}")
-        if event.recorded_at < recorded_at:
+        if recorded_at < earlier:
             flaws.append(f"it is recorded earlier than the event before it in {stream_id}")
-        if event.chained_to(chained) != stored_hash:
+        chained = chain_hash(
+            previous,
+            stream_id.encode(errors="surrogateescape"),
+            b"%d" % found,
+            topic.encode(errors="surrogateescape"),
+            b"%d" % schema_version,
+            b"%d" % recorded_at,
+            metadata.encode(errors="surrogateescape"),
+            data.encode(errors="surrogateescape"),
+        )
+        if chained != stored:
             flaws.append(f"its bytes don't give its hash, in the chain of {stream_id}")
-        self.last[stream_id] = (found, stored_hash, event.recorded_at)
+        self.last[stream_id] = (found, stored, recorded_at)
         return flaws
+
+
+_NOTHING = (0, NO_HASH, 0)

@@ -14,7 +14,7 @@ from turnledger.domain.inbox import STATE_FORM, Message, State
 from turnledger.domain.payload import encode
 from turnledger.domain.thread import Lifecycle
 from turnledger.infrastructure.inbox_rows import MessageRow, as_message
-from turnledger.infrastructure.rows import Head
+from turnledger.infrastructure.rows import StoredState
 from turnledger.infrastructure.statement import DIALECTS, SQLITE, Statement, run, statement
 from turnledger.projections.inbox_messages import PLACE, WAITING, inbox_messages
 from turnledger.projections.plan import target
@@ -39,8 +39,8 @@ class InboxReplay:
             database.execute(str(CreateIndex(index).compile(dialect=DIALECTS[SQLITE])))
         self.states: dict[str, State] = {}
 
-    def folded(self, stream_id: str, event: Any, life: Lifecycle) -> Head:
-        """The head row after an event that is not projected yet.
+    def folded(self, stream_id: str, event: Any, life: Lifecycle) -> None:
+        """Take the next event, which is not projected yet.
 
         Raises:
             ValueError: It breaks a rule.
@@ -57,7 +57,11 @@ class InboxReplay:
             msg = f"{state.posted} messages were posted, {accounted} are accounted for"
             raise ValueError(msg)
         self.states[stream_id] = state
-        return Head(stream_id, 0, state.epoch, STATE_FORM, encode(state.scalars()))
+
+    def stored(self, stream_id: str) -> StoredState:
+        """What the head row ought to hold."""
+        state = self.states[stream_id]
+        return StoredState(state.epoch, STATE_FORM, encode(state.scalars()))
 
     def _known(self, thread_id: str, message_id: str) -> dict[str, Message]:
         """The message that an event names, and the oldest one that waits."""

@@ -16,6 +16,7 @@ from pydantic_core import to_json
 from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Draft, Envelope, EventRegistry
 from turnledger.domain.payload import decode
+from turnledger.infrastructure.statement import Row
 
 _LENGTH = struct.Struct(">Q").pack
 
@@ -127,10 +128,21 @@ class LedgerMapper(Mapper[str]):
             _metadata(getattr(stored_event, "metadata", b"{}")),
         )
 
+    def to_replay(self, row: Row) -> Envelope:
+        """Likewise a whole row of the events table, whose columns are of their types.
 
-def _metadata(stored: bytes) -> dict[str, Any]:
+        Its metadata is read only if it says of a receipt: that alone is replayed.
+        """
+        _, stream_id, version, topic, schema_version, data, said, recorded_at, _ = row
+        event = self._registry.read(topic, schema_version, data)
+        metadata = _metadata(said) if '"receipt"' in said else {}
+        return Envelope(stream_id, version, event, recorded_at, metadata)
+
+
+def _metadata(stored: bytes | str) -> dict[str, Any]:
     try:
         metadata = decode(stored)
     except ValueError:
-        return {"unreadable": stored.decode(errors="replace")}
+        text = stored if isinstance(stored, str) else stored.decode(errors="replace")
+        return {"unreadable": text}
     return metadata if isinstance(metadata, dict) else {"unreadable": metadata}

@@ -5,7 +5,7 @@ from typing import Any
 
 from turnledger.domain import operation, run
 from turnledger.domain.payload import encode
-from turnledger.infrastructure.rows import Head
+from turnledger.infrastructure.rows import StoredState
 from turnledger.projections.operations import operations
 from turnledger.projections.runs import runs
 
@@ -28,8 +28,8 @@ class OperationReplay:
         self._operations: dict[str, operation.State] = {}
         self.given: dict[str, int] = {}
 
-    def folded_run(self, stream_id: str, event: Any) -> Head:
-        """The head row of a run after an event.
+    def folded_run(self, stream_id: str, event: Any) -> None:
+        """Take the next event of a run.
 
         Raises:
             ValueError: It breaks a rule.
@@ -38,9 +38,13 @@ class OperationReplay:
         _must_not(run.broken_rule(before, event))
         self._runs[stream_id] = state = run.evolve(before, event)
         self.given[stream_id] = state.epoch
-        return Head(stream_id, 0, state.epoch, run.STATE_FORM, encode(state.scalars()))
 
-    def folded(self, stream_id: str, event: Any) -> Head:
+    def stored_run(self, stream_id: str) -> StoredState:
+        """What the head row of a run ought to hold."""
+        state = self._runs[stream_id]
+        return StoredState(state.epoch, run.STATE_FORM, encode(state.scalars()))
+
+    def folded(self, stream_id: str, event: Any) -> None:
         """Likewise of an operation; if its run can't be replayed, no rule is looked at."""
         before = self._operations.get(stream_id, operation.State())
         about = run.stream_id(before.run_id)
@@ -49,7 +53,11 @@ class OperationReplay:
             _must_not(operation.broken_rule(before._replace(run=of_run), event))
         self._operations[stream_id] = state = operation.evolve(before, event)
         self.given[stream_id] = state.run_epoch
-        return Head(stream_id, 0, state.epoch, operation.STATE_FORM, encode(state.scalars()))
+
+    def stored(self, stream_id: str) -> StoredState:
+        """What the head row of an operation ought to hold."""
+        state = self._operations[stream_id]
+        return StoredState(state.epoch, operation.STATE_FORM, encode(state.scalars()))
 
 
 def stream_of(table: str, row: tuple[Any, ...]) -> str | None:

@@ -5,7 +5,6 @@ this release can't read is left out, and named.
 """
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -25,11 +24,12 @@ from turnledger.domain import (
 )
 from turnledger.domain.event import Envelope, Unknown
 from turnledger.domain.payload import encode
-from turnledger.domain.thread_queue import ThreadQueue
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.inbox_replay import InboxReplay
+from turnledger.infrastructure.mapper import NO_HASH
 from turnledger.infrastructure.operation_replay import OperationReplay, stream_of
-from turnledger.infrastructure.rows import NOTHING_READY, Head
+from turnledger.infrastructure.queue_replay import QueueReplay
+from turnledger.infrastructure.rows import NOTHING_READY, StoredState
 from turnledger.infrastructure.statement import DIALECTS, SQLITE, Row
 from turnledger.infrastructure.timer_replay import TimerReplay
 from turnledger.infrastructure.turn_replay import TurnReplay, turn_of
@@ -39,8 +39,6 @@ from turnledger.projections.plan import TABLES, plan_for, receipt_in, target
 from turnledger.projections.receipts import receipts
 from turnledger.projections.runs import runs
 
-_KNOWN = "SELECT 1 FROM queued_turns WHERE thread_id = ? AND queued_turn_id = ?"
-
 _QUEUE_PREFIX = thread_queue.stream_id("")
 _TIMER_PREFIX = timer.stream_id("")
 _TURN_PREFIX = coordinator_turn.stream_id("")
@@ -48,6 +46,7 @@ _OF_NO_THREAD = {
     *(timer.CATEGORY, coordinator_turn.CATEGORY, work_item.CATEGORY),
     *(run.CATEGORY, operation.CATEGORY),
 }
+_UNTOUCHED = thread.State()
 _RECEIPT_STREAM = list(receipts.columns).index(receipts.c.stream_id)
 
 
@@ -58,11 +57,28 @@ class Broken(NamedTuple):
     message: str
 
 
+class Last(NamedTuple):
+    """A stream's last event, as its head row names it."""
+
+    version: int
+    recorded_at: int
+    hash: bytes
+
+
+_NO_EVENT = Last(0, 0, NO_HASH)
+
+
+class Aggregate(NamedTuple):
+    """How the streams of a category are replayed."""
+
+    take: Callable[[str, Any, int], None]
+    stored: Callable[[str], StoredState]
+
+
 class Replay:
     """Folds events, in the order of their positions.
 
     Attributes:
-        heads: What the head row of each stream ought to be.
         broken: The rules that the history breaks.
         unread: The streams that can't be replayed, with the reason.
     """
@@ -72,48 +88,51 @@ class Replay:
         self._database = sqlite3.connect(":memory:", isolation_level=None)
         for table in TABLES:
             self._database.execute(str(CreateTable(table).compile(dialect=DIALECTS[SQLITE])))
+        self._database.execute("BEGIN")  # once: a transaction for each statement takes its time
         self._plan = plan_for(DIALECTS[SQLITE])
+        self.unread: dict[str, str] = {}
+        self.broken: list[Broken] = []
+        self._queues = QueueReplay()
         self._inboxes = InboxReplay(self._database)
         self._timers = TimerReplay(self._database)
         self._turns = TurnReplay(self._database)
-        self.unread: dict[str, str] = {}
         self._operations = OperationReplay(self.unread)
-        self._folds: dict[str, Callable[[str, Any], Head]] = {
-            thread.CATEGORY: self._folded_life,
-            evidence.CATEGORY: self._folded_evidence,
-            coordinator_turn.CATEGORY: self._turns.folded,
-            work_item.CATEGORY: self._turns.folded_item,
-            run.CATEGORY: self._operations.folded_run,
-            operation.CATEGORY: self._operations.folded,
-        }
-        self._queues: dict[str, thread_queue.State] = {}
-        self._in_flight_at: dict[str, int] = defaultdict(int)
-        self._appended: dict[str, int] = {}
         self._lives: dict[str, thread.State] = {}
         self._evidence: set[tuple[str, str, str, int, str]] = set()
-        self.heads: dict[str, Head] = {}
-        self.broken: list[Broken] = []
+        self._last: dict[str, Last] = {}
+        turns, operations = self._turns, self._operations
+        self._aggregates = {
+            thread_queue.CATEGORY: Aggregate(self._take_queue, self._queues.stored),
+            inbox.CATEGORY: Aggregate(self._take_inbox, self._inboxes.stored),
+            timer.CATEGORY: Aggregate(self._take_timer, self._timers.stored),
+            thread.CATEGORY: Aggregate(self._take_life, self._stored_life),
+            evidence.CATEGORY: Aggregate(self._keep, _stored_evidence),
+            coordinator_turn.CATEGORY: Aggregate(_timeless(turns.folded), turns.stored),
+            work_item.CATEGORY: Aggregate(_timeless(turns.folded_item), turns.stored_item),
+            run.CATEGORY: Aggregate(_timeless(operations.folded_run), operations.stored_run),
+            operation.CATEGORY: Aggregate(_timeless(operations.folded), operations.stored),
+        }
 
     def add(self, position: int, envelope: Envelope, chained: bytes) -> None:
         """Take the next event."""
-        stream_id, version, event, recorded_at, _ = envelope
+        stream_id, version, event, recorded_at, metadata = envelope
         if isinstance(event, Unknown):
             self.unread.setdefault(stream_id, event.reason)
             self._timers.unread(stream_id, event)
             return
         if stream_id in self.unread:
             return
+        execute = self._database.execute
         try:
-            head = self._folded(stream_id, event, recorded_at)
-            self._project(envelope)
+            self._aggregate(stream_id).take(stream_id, event, recorded_at)
+            self._plan.run(execute, stream_id, version, event, recorded_at)
+            if metadata and (receipt := receipt_in(metadata)) is not None:
+                self._plan.keep(execute, receipt, stream_id, version, recorded_at)
         except (ValueError, KeyError, sqlite3.Error) as error:
             self.broken.append(Broken(position, f"{event.TOPIC}: {error}"))
             self.unread[stream_id] = f"{event.TOPIC} can't follow what came before it"
             return
-        self.heads[stream_id] = head._replace(
-            version=version, recorded_at=recorded_at, hash=chained
-        )
-        self._check(position, stream_id)
+        self._last[stream_id] = Last(version, recorded_at, chained)
 
     def rows(self, table: str, key: str) -> Iterator[Row]:
         """A read model's rows, in the order of its key."""
@@ -159,89 +178,65 @@ class Replay:
 
     def rows_of_heads(self) -> Iterator[Row]:
         """What the head rows ought to be, by their streams."""
-        threads = (*map(target, (*self._lives, *self._inboxes.states)), *self._timers.threads)
+        threads = (*self._lives, *map(target, self._inboxes.states), *self._timers.threads)
         queues = {thread_queue.stream_id(thread_id) for thread_id in threads}
-        for stream_id in sorted(queues | set(self.heads)):
+        for stream_id in sorted(queues | set(self._last)):
             yield self._row_of_head(stream_id)
 
     def _row_of_head(self, stream_id: str) -> Row:
+        version, recorded_at, chained = self._last.get(stream_id, _NO_EVENT)
+        stored = self._aggregate(stream_id).stored(stream_id)
+        state = (stream_id, version, *stored, recorded_at)
         if not stream_id.startswith(_QUEUE_PREFIX):
-            head = self.heads[stream_id]
-            return (*head[:6], "active", *NOTHING_READY, head.hash)
-        state = self._queues.get(stream_id, thread_queue.State())
-        empty = Head(stream_id, 0, 0, thread_queue.STATE_FORM, encode(state.scalars()))
-        head = self.heads.get(stream_id, empty)
-        life = self._life(stream_id)
-        state = state.but(lifecycle=life)
-        queue = repository.queue_columns(state, state, self._in_flight_at[stream_id], 0)
-        return (*head[:6], life, *queue, head.hash)
+            return (*state, "active", *NOTHING_READY, chained)
+        life = self._life(target(stream_id))
+        queue = self._queues.whole(stream_id, life)
+        flying_since = self._queues.in_flight_at.get(stream_id, 0)
+        columns = repository.queue_columns(queue, queue, flying_since, 0)
+        return (*state, life, *columns, chained)
 
     def close(self) -> None:
         """Let the memory go."""
         self._database.close()
 
-    def _project(self, envelope: Envelope) -> None:
-        stream_id, version, event, recorded_at, metadata = envelope
-        execute = self._database.execute
-        self._plan.run(execute, stream_id, version, event, recorded_at)
-        receipt = receipt_in(metadata)
-        if receipt is not None:
-            self._plan.keep(execute, receipt, stream_id, version, recorded_at)
-
-    def _folded(self, stream_id: str, event: Any, recorded_at: int) -> Head:
+    def _aggregate(self, stream_id: str) -> Aggregate:
         category = stream_id.partition(":")[0]
-        match category:
-            case thread_queue.CATEGORY:
-                state = self._queue(stream_id, event, recorded_at)
-                text = encode(state.scalars())
-                return Head(stream_id, 0, state.epoch, thread_queue.STATE_FORM, text)
-            case timer.CATEGORY:
-                thread_id = self._timers.thread_of(stream_id, event)
-                lifecycle = self._life(thread.stream_id(thread_id))
-                return self._timers.folded(stream_id, event, lifecycle)
-            case inbox.CATEGORY:
-                return self._inboxes.folded(stream_id, event, self._life(stream_id))
-            case _ if category in self._folds:
-                return self._folds[category](stream_id, event)
-            case _:
-                msg = f"no aggregate has streams of the category {category!r}"
-                raise ValueError(msg)
+        known = self._aggregates.get(category)
+        if known is None:
+            msg = f"no aggregate has streams of the category {category!r}"
+            raise ValueError(msg)
+        return known
 
-    def _folded_life(self, stream_id: str, event: Any) -> Head:
-        life = self._lives.get(stream_id, thread.State())
+    def _take_queue(self, stream_id: str, event: Any, recorded_at: int) -> None:
+        self._queues.folded(stream_id, event, recorded_at, self._life(target(stream_id)))
+
+    def _take_inbox(self, stream_id: str, event: Any, _recorded_at: int) -> None:
+        self._inboxes.folded(stream_id, event, self._life(target(stream_id)))
+
+    def _take_timer(self, stream_id: str, event: Any, _recorded_at: int) -> None:
+        life = self._life(self._timers.thread_of(stream_id, event))
+        self._timers.folded(stream_id, event, life)
+
+    def _take_life(self, stream_id: str, event: Any, _recorded_at: int) -> None:
+        thread_id = target(stream_id)
+        life = self._lives.get(thread_id, _UNTOUCHED)
         _must(life.lifecycle != "deleted", "a deleted thread is deleted for ever")
         begun = life.is_used and isinstance(event, thread.Thread.Forked)
         _must(not begun, "a thread is forked before anything else")
-        self._lives[stream_id] = life = thread.evolve(life, event)
-        return Head(stream_id, 0, 0, thread.STATE_FORM, encode(life.stored()))
+        self._lives[thread_id] = thread.evolve(life, event)
 
-    def _folded_evidence(self, stream_id: str, event: Any) -> Head:
-        self._keep(stream_id, event)
-        return Head(stream_id, 0, 0, evidence.STATE_FORM)
+    def _stored_life(self, stream_id: str) -> StoredState:
+        life = self._lives[target(stream_id)]
+        return StoredState(0, thread.STATE_FORM, encode(life.stored()))
 
-    def _life(self, stream_id: str) -> thread.Lifecycle:
-        """The life of the thread that a stream is about, so far."""
-        return self._lives.get(thread.stream_id(target(stream_id)), thread.State()).lifecycle
+    def _life(self, thread_id: str) -> thread.Lifecycle:
+        """The life of a thread, so far."""
+        return self._lives.get(thread_id, _UNTOUCHED).lifecycle
 
-    def _queue(self, stream_id: str, event: Any, recorded_at: int) -> thread_queue.State:
-        life = self._life(stream_id)
-        before = self._queues.get(stream_id, thread_queue.State()).but(lifecycle=life)
-        _must_not(thread_queue.broken_rule(before, event))
-        if isinstance(event, ThreadQueue.Appended):
-            known = (target(stream_id), event.queued_turn_id)
-            known_row = self._database.execute(_KNOWN, known).fetchone()
-            _must(known_row is None, "a queued turn is appended once")
-            self._appended[stream_id] = self._appended.get(stream_id, 0) + 1
-        state = thread_queue.pruned(thread_queue.evolve(before, event))
-        if state.in_flight is not before.in_flight:
-            self._in_flight_at[stream_id] = recorded_at
-        self._queues[stream_id] = state
-        return state
-
-    def _keep(self, stream_id: str, event: Any) -> None:
+    def _keep(self, stream_id: str, event: Any, _recorded_at: int) -> None:
         about = stream_id.partition(":")[2]
         state = (
-            self._queues.get(about)
+            self._queues.states.get(about)
             or self._inboxes.states.get(about)
             or self._turns.states.get(about)
         )
@@ -253,17 +248,14 @@ class Replay:
         _must(0 < event.epoch <= given, "evidence is of an epoch that was given out")
         self._evidence.add(piece)
 
-    def _check(self, position: int, stream_id: str) -> None:
-        """The rules that hold of a queue, always."""
-        state = self._queues.get(stream_id)
-        if state is None:
-            return
-        flying = int(state.in_flight is not None)
-        known = state.visible + flying + state.acked + state.deleted
-        appended = self._appended.get(stream_id, 0)
-        if appended != known or state.visible < 0:
-            message = f"{appended} turns were appended, {known} are accounted for"
-            self.broken.append(Broken(position, message))
+
+def _timeless(take: Callable[[str, Any], None]) -> Callable[[str, Any, int], None]:
+    """Of an aggregate that needs no times."""
+    return lambda stream_id, event, _recorded_at: take(stream_id, event)
+
+
+def _stored_evidence(_stream_id: str) -> StoredState:
+    return StoredState(0, evidence.STATE_FORM, "{}")
 
 
 def _kind(stream_id: str) -> str:
@@ -275,8 +267,3 @@ def _kind(stream_id: str) -> str:
 def _must(holds: bool, rule: str) -> None:  # noqa: FBT001 - what holds, and its name
     if not holds:
         raise ValueError(rule)
-
-
-def _must_not(broken: str | None) -> None:
-    if broken is not None:
-        raise ValueError(broken)

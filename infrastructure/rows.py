@@ -36,6 +36,14 @@ class Head(NamedTuple):
     is_new: bool = True
 
 
+class StoredState(NamedTuple):
+    """What a head row holds of its aggregate: the epoch, and the rest as JSON text in a form."""
+
+    epoch: int
+    form: int
+    state: str
+
+
 class QueueColumns(NamedTuple):
     """What the head row of a thread's queue says to readers; times in microseconds.
 

@@ -10,7 +10,7 @@ from turnledger.domain.event import Unknown
 from turnledger.domain.payload import decode, encode
 from turnledger.domain.thread import Lifecycle
 from turnledger.domain.timer import STATE_FORM, Content, State, Timer
-from turnledger.infrastructure.rows import Head
+from turnledger.infrastructure.rows import StoredState
 from turnledger.infrastructure.statement import DIALECTS, SQLITE
 from turnledger.projections.due_timers import due_timers
 
@@ -36,8 +36,8 @@ class TimerReplay:
             return event.thread_id
         return self.states.get(stream_id, State()).thread_id
 
-    def folded(self, stream_id: str, event: Any, life: Lifecycle) -> Head:
-        """The head row after an event.
+    def folded(self, stream_id: str, event: Any, life: Lifecycle) -> None:
+        """Take the next event.
 
         Raises:
             ValueError: It breaks a rule.
@@ -51,7 +51,11 @@ class TimerReplay:
         state = timer.evolve(before, event)._replace(said=Content())
         self.states[stream_id] = state
         self.threads.add(state.thread_id)
-        return Head(stream_id, 0, state.epoch, STATE_FORM, encode(state.scalars()))
+
+    def stored(self, stream_id: str) -> StoredState:
+        """What the head row ought to hold."""
+        state = self.states[stream_id]
+        return StoredState(state.epoch, STATE_FORM, encode(state.scalars()))
 
     def unread(self, stream_id: str, event: Unknown) -> None:
         """Take of an event that can't be read what says which thread it is of."""

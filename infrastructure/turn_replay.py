@@ -9,7 +9,7 @@ from turnledger.domain import coordinator_turn, work_item
 from turnledger.domain.coordinator_turn import STATE_FORM, State
 from turnledger.domain.payload import encode
 from turnledger.domain.work_item import WorkItem
-from turnledger.infrastructure.rows import Head
+from turnledger.infrastructure.rows import StoredState
 from turnledger.infrastructure.statement import DIALECTS, SQLITE
 from turnledger.projections.attachments import attachments
 from turnledger.projections.coordinator_mailbox import coordinator_mailbox
@@ -39,24 +39,31 @@ class TurnReplay:
         self.states: dict[str, State] = {}
         self._items: dict[str, work_item.State] = {}
 
-    def folded(self, stream_id: str, event: Any) -> Head:
-        """The head row of a turn after an event.
+    def folded(self, stream_id: str, event: Any) -> None:
+        """Take the next event of a turn.
 
         Raises:
             ValueError: It breaks a rule.
         """
         before = self.states.get(stream_id, State())
         _must_not(coordinator_turn.broken_rule(before, event))
-        self.states[stream_id] = state = coordinator_turn.evolve(before, event)
-        return Head(stream_id, 0, state.epoch, STATE_FORM, encode(state.scalars()))
+        self.states[stream_id] = coordinator_turn.evolve(before, event)
 
-    def folded_item(self, stream_id: str, event: Any) -> Head:
+    def stored(self, stream_id: str) -> StoredState:
+        """What the head row of a turn ought to hold."""
+        state = self.states[stream_id]
+        return StoredState(state.epoch, STATE_FORM, encode(state.scalars()))
+
+    def folded_item(self, stream_id: str, event: Any) -> None:
         """Likewise of a work item."""
         before = self._items.get(stream_id, work_item.State())
         _must_not(work_item.broken_rule(before, event))
         _must_not(self._strange_turn(event))
-        self._items[stream_id] = state = work_item.evolve(before, event)
-        return Head(stream_id, 0, 0, work_item.STATE_FORM, encode(state))
+        self._items[stream_id] = work_item.evolve(before, event)
+
+    def stored_item(self, stream_id: str) -> StoredState:
+        """What the head row of a work item ought to hold."""
+        return StoredState(0, work_item.STATE_FORM, encode(self._items[stream_id]))
 
     def _strange_turn(self, event: Any) -> str | None:
         """The rule that holds between a work item and its turn, if the event breaks one."""

@@ -1,16 +1,18 @@
 """Which statements each event leads to, over all read models, compiled once for a store."""
 
-from collections.abc import Callable, Hashable
+from collections import defaultdict
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
+from pydantic_core import PydanticUndefined
 from sqlalchemy.engine import Dialect
 
 from turnledger.domain.duration import to_microseconds
 from turnledger.domain.event import Metadata, Receipt
-from turnledger.domain.payload import encode
+from turnledger.domain.payload import decode, encode
 from turnledger.projections import (
     attachments,
     coordinator_mailbox,
@@ -58,6 +60,7 @@ class Compiled(NamedTuple):
 
     sql: str
     arguments: Callable[[Parameters], Arguments]
+    names: frozenset[str] = frozenset()
     rows: Callable[[Any, Parameters], list[Parameters]] | None = None
 
 
@@ -66,14 +69,44 @@ def compiled(statement: Any, dialect: Dialect) -> Compiled:
     result = statement.compile(dialect=dialect)
     names = list(result.positiontup or ())
     constants = {name: bind.value for name, bind in result.binds.items() if not bind.required}
+    given = frozenset(names) - constants.keys()
     if not names:
         return Compiled(str(result), lambda _given: ())
     if len(names) == 1:
-        return Compiled(str(result), lambda given: (given[names[0]],))
+        return Compiled(str(result), lambda given: (given[names[0]],), given)
     in_order = itemgetter(*names)
     if not constants:
-        return Compiled(str(result), in_order)
-    return Compiled(str(result), lambda given: in_order(constants | given))
+        return Compiled(str(result), in_order, given)
+    return Compiled(str(result), lambda given: in_order(constants | given), given)
+
+
+class Field(NamedTuple):
+    """A field of an event that a statement needs.
+
+    Attributes:
+        of_event: What is stored of the event's value; None for the value itself.
+        of_json: Likewise of its JSON.
+        default: Where the JSON doesn't say it.
+    """
+
+    name: str
+    of_event: Callable[[Any], object] | None
+    of_json: Callable[[Any], object] | None
+    default: Any
+
+
+class Reaction(NamedTuple):
+    """What an event does to all read models.
+
+    Attributes:
+        kind: Its class.
+        is_plain: No statement needs more than fields, so that the event's JSON is enough.
+    """
+
+    kind: type[Any]
+    steps: tuple[Compiled, ...]
+    fields: tuple[Field, ...]
+    is_plain: bool
 
 
 class Plan:
@@ -82,11 +115,14 @@ class Plan:
     def __init__(self, dialect: Dialect) -> None:
         """Compile them."""
         self._receipt = compiled(receipts.INSERT, dialect)
-        self._steps: dict[type[Any], list[Compiled]] = {}
+        steps: dict[type[Any], list[Compiled]] = defaultdict(list)
         for reactions in READ_MODELS:
-            for kind, steps in reactions.items():
-                ready = [compiled(s.statement, dialect)._replace(rows=s.rows) for s in steps]
-                self._steps.setdefault(kind, []).extend(ready)
+            for kind, each in reactions.items():
+                steps[kind] += [compiled(s.statement, dialect)._replace(rows=s.rows) for s in each]
+        self._reactions = {kind: _reaction(kind, ready) for kind, ready in steps.items()}
+        self._by_name = {
+            (kind.TOPIC, kind.SCHEMA_VERSION): one for kind, one in self._reactions.items()
+        }
 
     def run(
         self, execute: Execute, stream_id: str, version: int, event: Any, recorded_at: int
@@ -100,20 +136,43 @@ class Plan:
             event: The event.
             recorded_at: In microseconds.
         """
-        steps = self._steps.get(type(event))
-        if steps is None:
+        reaction = self._reactions.get(type(event))
+        if reaction is None:
             return
-        given = parameters(event)
-        given["target"] = about = target(stream_id)
-        given.setdefault("thread_id", about)
-        given["version"] = version
-        given["recorded_at"] = recorded_at
-        for sql, arguments, rows in steps:
-            if rows is None:
-                execute(sql, arguments(given))
-                continue
-            for row in rows(event, given):
-                execute(sql, arguments(row))
+        said = event.__dict__
+        given: Parameters = {
+            name: said[name] if convert is None else convert(said[name])
+            for name, convert, _, _ in reaction.fields
+        }
+        _run(execute, reaction, event, given, (stream_id, version, recorded_at))
+
+    def run_stored(self, execute: Execute, row: tuple[str, int, str, int, str, int]) -> None:
+        """Likewise, of a row of the events; where the JSON is enough, no event is made of it.
+
+        Args:
+            execute: Runs a statement.
+            row: Stream, version, type, schema version, data, recorded_at.
+
+        Raises:
+            ValueError: The data isn't of such an event.
+        """
+        stream_id, version, topic, schema_version, data, recorded_at = row
+        reaction = self._by_name.get((topic, schema_version))
+        if reaction is None:
+            return
+        said = decode(data)
+        if not reaction.is_plain:
+            event = reaction.kind.model_validate(said)
+            self.run(execute, stream_id, version, event, recorded_at)
+            return
+        given: Parameters = {}
+        for name, _, convert, default in reaction.fields:
+            value = said.get(name, default)
+            if value is PydanticUndefined:
+                msg = f"{topic} has no {name}"
+                raise ValueError(msg)
+            given[name] = value if convert is None else convert(value)
+        _run(execute, reaction, None, given, (stream_id, version, recorded_at))
 
     def keep(
         self, execute: Execute, receipt: Receipt, stream_id: str, version: int, recorded_at: int
@@ -121,6 +180,34 @@ class Plan:
         """Keep the receipt of the command whose first event this is."""
         place = {"stream_id": stream_id, "version": version, "recorded_at": recorded_at}
         execute(self._receipt.sql, self._receipt.arguments({**receipt._asdict(), **place}))
+
+
+def _run(
+    execute: Execute,
+    reaction: Reaction,
+    event: Any,
+    given: Parameters,
+    place: tuple[str, int, int],
+) -> None:
+    stream_id, given["version"], given["recorded_at"] = place
+    given["target"] = about = target(stream_id)
+    given.setdefault("thread_id", about)
+    for sql, arguments, _, rows in reaction.steps:
+        if rows is None:
+            execute(sql, arguments(given))
+            continue
+        for row in rows(event, given):
+            execute(sql, arguments(row))
+
+
+def _reaction(kind: type[Any], steps: list[Compiled]) -> Reaction:
+    wanted = frozenset(("thread_id",)).union(*(step.names for step in steps))
+    fields = tuple(
+        Field(name, _of_event(name, field), _of_json(name, field), field.default)
+        for name, field in kind.model_fields.items()
+        if name in wanted
+    )
+    return Reaction(kind, tuple(steps), fields, all(step.rows is None for step in steps))
 
 
 @cache
@@ -135,27 +222,33 @@ def target(stream_id: str) -> str:
     return rest.partition(":")[2] if category == "evidence" else rest
 
 
-def parameters(event: Any) -> Parameters:
-    """An event's fields as they are stored: times as microseconds, JSON as text."""
-    given = dict(event.__dict__)
-    for name, convert in _conversions(cast("Hashable", type(event))):
-        given[name] = convert(given[name])
-    return given
+def _is_json(field: Any) -> bool:
+    return field.annotation in (Any, dict[str, Any])
 
 
-@cache
-def _conversions(kind: Hashable) -> list[tuple[str, Callable[[Any], object]]]:
-    found: list[tuple[str, Callable[[Any], object]]] = []
-    for name, field in cast("Any", kind).model_fields.items():
-        if field.annotation in (Any, dict[str, Any]):
-            found.append((name, encode))
-        elif name.endswith(("_at", "_before")):
-            found.append((name, _stored_time))
-    return found
+def _is_time(name: str) -> bool:
+    return name.endswith(("_at", "_before"))
+
+
+def _of_event(name: str, field: Any) -> Callable[[Any], object] | None:
+    """How a value is stored: times as microseconds, JSON as text."""
+    if _is_json(field):
+        return encode
+    return _stored_time if _is_time(name) else None
+
+
+def _of_json(name: str, field: Any) -> Callable[[Any], object] | None:
+    if _is_json(field):
+        return encode
+    return _stored_text if _is_time(name) else None
 
 
 def _stored_time(time: datetime | None) -> int | None:
     return None if time is None else to_microseconds(time)
+
+
+def _stored_text(text: str | None) -> int | None:
+    return None if text is None else to_microseconds(datetime.fromisoformat(text))
 
 
 def receipt_in(metadata: Metadata) -> Receipt | None:

@@ -111,6 +111,11 @@ class State(NamedTuple):
         stored = None if flying is None else flying.stored()
         return self.next_order, self.visible, self.acked, self.deleted, self.paused, stored
 
+    def among(self, lifecycle: Lifecycle, turns: Mapping[str, Turn]) -> Self:
+        """The state as one sees it that has read the thread's life, and these turns."""
+        counts = (self.next_order, self.visible, self.acked, self.deleted)
+        return type(self)(*counts, self.paused, self.in_flight, self.epoch, lifecycle, turns)
+
     def but(self, **changes: Any) -> Self:
         """The state with some fields changed."""
         fields: list[Any] = list(self)

@@ -181,10 +181,10 @@ class _Copying:
             self.copied += len(rest)
 
     def _followed(self, row: Row) -> CopiedEvent:
-        event, flaws = self.chain.follow(row)
-        if event is None or flaws:
+        _, flaws = self.chain.follow(row)
+        if flaws:
             raise self._damaged(flaws[0])
-        envelope = _MAPPER.to_domain_event(event)
+        envelope = _MAPPER.to_replay(row)
         self.replay.add(self.chain.position, envelope, row[-1])
         if self.replay.broken:
             raise self._damaged(self.replay.broken[0].message)

@@ -126,14 +126,14 @@ class _Inspection:
             self._event(row)
 
     def _event(self, row: Row) -> None:
-        event, flaws = self.chain.follow(row)
+        is_event, flaws = self.chain.follow(row)
         position = self.chain.position
         for flaw in flaws:
             self._bad(position, flaw)
-        if event is None:
-            self.replay.unread[str(row[1])] = f"event {position} is damaged"
+        if is_event:
+            self.replay.add(position, _MAPPER.to_replay(row), row[-1])
         else:
-            self.replay.add(position, _MAPPER.to_domain_event(event), row[-1])
+            self.replay.unread[str(row[1])] = f"event {position} is damaged"
 
     def _bad(self, position: int, message: str) -> None:
         self._findings.append(Finding(where="events", position=position, message=message))
