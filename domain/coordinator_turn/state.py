@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
 from turnledger.domain.coordinator_turn.events import CoordinatorTurn
 from turnledger.domain.duration import from_microseconds, to_microseconds
@@ -110,8 +110,8 @@ class State(NamedTuple):
 
 def _stored_attempt(stored: Any) -> Attempt:
     match stored:
-        case [str(), str(), int(), str()]:
-            return Attempt(*stored)
+        case [str() as status, str() as owner, int() as epoch, str() as request_hash]:
+            return Attempt(cast("AttemptStatus", status), owner, epoch, request_hash)
         case _:
             msg = f"no attempt: {stored!r}"
             raise ValueError(msg)

@@ -26,6 +26,7 @@ ENDED_BY_RECOVERY = (
     *("coordinator_turn.recovered", "coordinator_turn.outcome_unknown"),
     *("operation.orphaned", "operation.never_claimed"),
 )
+ABANDONED = 5
 MANY = 1_000_000
 
 
@@ -36,18 +37,20 @@ def test_f11_recovery_touches_only_what_is_over(
     pytestconfig: pytest.Config,
 ) -> None:
     recovering, working, seconds = map(str, pytestconfig.getoption("--crowd"))
-    scans = [begin("recover", str(int(seconds) + 1)) for _ in range(int(recovering))]
+    scans = [begin("recover", seconds) for _ in range(int(recovering))]
     workers = [begin("toil", f"worker {number}", seconds) for number in range(int(working))]
-    careless = begin("abandon", "careless", seconds)
+    careless = begin("abandon", "careless", str(ABANDONED))
     together([*scans, *workers, careless])
-    toiled = [worker.finish()[-1][1] for worker in workers]
-    abandoned = careless.finish()[-1][1]
-    totals: Counter[str] = Counter()
-    for scan in scans:
-        totals.update(scan.finish()[-1][1])
-    assert min(toiled) > 0
-    assert totals == {"turns_pending": abandoned, "queued_turns_pending": abandoned}
+    careless.until("abandoned")
+    assert min(worker.finish()[-1][1] for worker in workers) > 0
+    assert min(scan.finish()[-1][1] for scan in scans) > 0
+    ledger.recovery.run_once()
+    careless.finish()
     ended = ledger.log.read(types=ENDED_BY_RECOVERY, limit=MANY)
-    assert len(ended) == 2 * abandoned
+    assert Counter(event.type for event in ended) == {
+        "thread_queue.recovered": ABANDONED,
+        "coordinator_turn.recovered": ABANDONED,
+        "operation.orphaned": ABANDONED,
+    }
     assert all("careless" in event.stream_id for event in ended)
     assert ledger.verify().ok

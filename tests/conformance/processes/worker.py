@@ -8,9 +8,9 @@ import faulthandler
 import json
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from turnledger import (
     Settings,
 )
 
-ABANDONED = 0.05  # seconds, of a lease that nobody renews
+ABANDONED, LONG = 0.05, 60.0  # seconds, of a lease that nobody renews, and of one that is live
 GIVE_UP_SECONDS = 300  # so that a test whose worker hangs fails, with the worker's stack
 
 
@@ -304,12 +304,18 @@ def toil(ledger: Ledger, owner: str, seconds: str) -> None:
             kind(ledger, owner)
         request = ledger.coordinator.prepare(begun, name)
         ledger.coordinator.start_dispatch(begun, 1)
-        assert ledger.operations.once(run, name, "send", {}, name.upper) == name.upper()
+        assert ledger.operations.once(run, name, "send", {}, partial(scanned, ledger, name)) == name
         ledger.coordinator.respond(begun, 1, request.request_hash, name)
         ledger.coordinator.complete(begun, name)
         ledger.runs.finish(run)
         count += 1
     say("toiled", count)
+
+
+def scanned(ledger: Ledger, name: str) -> str:
+    """An effect in the middle of which somebody recovers, whatever the others do."""
+    ledger.recovery.run_once()
+    return name
 
 
 def do_a_queued_turn(ledger: Ledger, owner: str) -> None:
@@ -330,28 +336,38 @@ def do_a_message(ledger: Ledger, owner: str) -> None:
     ledger.inbox.confirm(claim)
 
 
-def abandon(ledger: Ledger, owner: str, seconds: str) -> None:
-    """Claim for some time what one then lets be; say how much."""
+def abandon(ledger: Ledger, owner: str, count: str) -> None:
+    """Claim so many things of each kind, and let them be until somebody has recovered them all."""
     wait_for_the_start()
-    end, count = time.monotonic() + float(seconds), 0
-    while time.monotonic() < end:
-        turn_id = f"{owner} {count}"
-        ledger.coordinator.begin("left", count, turn_id=turn_id, owner=owner, lease=ABANDONED)
-        ledger.queue.append(turn_id, {})
-        ledger.queue.claim_head(turn_id, owner, ABANDONED)
-        count += 1
-        time.sleep(ABANDONED)
-    time.sleep(ABANDONED)
-    say("abandoned", count)
+    for number in range(int(count)):
+        name = f"{owner} {number}"
+        ledger.coordinator.begin("left", number, turn_id=name, owner=owner, lease=ABANDONED)
+        ledger.queue.append(name, {})
+        ledger.queue.claim_head(name, owner, ABANDONED)
+        run = ledger.runs.start(name, "left", "action", owner, LONG)
+        assert run is not None
+        ledger.operations.create_and_claim(run, name, "send", {}, automatic=False)
+        ledger.runs.renew(run, ABANDONED)
+    say("abandoned")
+    while ledger.coordinator.list("left", status="claimed") or is_running(ledger, owner, count):
+        pass
+
+
+def is_running(ledger: Ledger, owner: str, count: str) -> bool:
+    """Whether something is in flight or running that was abandoned."""
+    names = [f"{owner} {number}" for number in range(int(count))]
+    flying = any(ledger.queue.why_blocked(name) for name in names)
+    return flying or any(one.execution == "running" for one in ledger.operations.list("left"))
 
 
 def recover(ledger: Ledger, seconds: str) -> None:
-    """Recover for some time, again and again; say what that came to."""
+    """Recover for some time, again and again; say how often."""
     wait_for_the_start()
-    end, totals = time.monotonic() + float(seconds), Counter[str]()
+    end, count = time.monotonic() + float(seconds), 0
     while time.monotonic() < end:
-        totals.update(vars(ledger.recovery.run_once()))
-    say("recovered", +totals)
+        ledger.recovery.run_once()
+        count += 1
+    say("scanned", count)
 
 
 IN_REAL_TIME = (toil, abandon, recover)
