@@ -23,7 +23,7 @@ from turnledger.domain.errors import StoreError, StoreReadOnly, StoreReplaced, S
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import changes
 from turnledger.infrastructure.clock import Clock
-from turnledger.infrastructure.failures import translated, translating
+from turnledger.infrastructure.failures import DRIVERS, translated, translating
 from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.file_system import shared_file_system
 from turnledger.infrastructure.forking import tell_of_forks
@@ -201,7 +201,7 @@ class SqliteStore:
             finally:
                 self._lock.release()
                 held.lock.release()
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, DRIVERS):
             raise translated(error, self.url) from error
 
     def written(self) -> int:
@@ -221,7 +221,7 @@ class SqliteStore:
 
     def failure(self, error: BaseException) -> Exception | None:
         """What an error of SQLite's means."""
-        return translated(error, self.url) if isinstance(error, sqlite3.Error) else None
+        return translated(error, self.url) if isinstance(error, DRIVERS) else None
 
     def writing(self) -> AbstractContextManager[Cursor]:
         """A transaction from `begin` to `end`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
@@ -15,7 +16,6 @@ STATE_FORM = 1  # the version of the form in which the head row holds it; a chan
 TurnState = Literal["pending", "claimed", "dispatching", "failed", "acked", "deleted"]
 VISIBLE = frozenset(("pending", "failed"))
 GONE = frozenset(("acked", "deleted"))
-
 
 _NO_TURNS: Mapping[str, "Turn"] = MappingProxyType({})
 
@@ -167,10 +167,7 @@ def evolve(state: State, event: Event) -> State:
 
 def fold(events: Iterable[Event], state: State = State()) -> State:  # noqa: B008 - immutable
     """The state after all of the events."""
-    for event in events:
-        step = _STEPS.get(type(event))
-        state = state if step is None else step(state, event)
-    return state
+    return reduce(evolve, events, state)
 
 
 def pruned(state: State) -> State:
@@ -227,8 +224,7 @@ def _claimed(state: State, event: ThreadQueue.Claimed) -> State:
 
 
 def _renewed(state: State, event: ThreadQueue.Renewed) -> State:
-    flying = _flying(state)
-    return state.but(in_flight=flying._replace(expires_at=event.expires_at))
+    return state.but(in_flight=_flying(state)._replace(expires_at=event.expires_at))
 
 
 def _given_back(state: State, _event: Event) -> State:
@@ -251,15 +247,14 @@ def _failed(state: State, event: ThreadQueue.Failed) -> State:
     return _back(state, "failed", outcome_unknown=event.outcome_unknown)
 
 
-def _retried(state: State, event: ThreadQueue.Retried) -> State:
+def _retried(state: State, event: ThreadQueue.Retried | ThreadQueue.Resolved) -> State:
     changes = {"state": "pending", "outcome_unknown": False, "claims": 0}
     return state.but(turns=state.known(event.queued_turn_id, **changes))
 
 
 def _resolved(state: State, event: ThreadQueue.Resolved) -> State:
     if event.decision == "retry":
-        changes = {"state": "pending", "outcome_unknown": False, "claims": 0}
-        return state.but(turns=state.known(event.queued_turn_id, **changes))
+        return _retried(state, event)
     turns = state.known(event.queued_turn_id, state="acked")
     return state.but(turns=turns, visible=state.visible - 1, acked=state.acked + 1)
 

@@ -6,7 +6,10 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
 import turnledger
+from turnledger import StoreDamaged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,3 +86,14 @@ def test_a_lost_claim_whose_event_is_damaged_is_refused_as_lost(tmp_path: Path) 
         except turnledger.ClaimLost:
             refused = True
         assert refused
+
+
+def test_a_head_row_behind_its_events_is_named_and_stops_no_other_thread(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    queues(path)
+    damage(path, "UPDATE streams SET version = 1 WHERE stream_id = 'thread_queue:b'")
+    with turnledger.open(path) as ledger:
+        with pytest.raises(StoreDamaged, match="doesn't fit its events"):
+            ledger.queue.append("b", {})
+        ledger.queue.append("a", {})
+        assert [finding.where for finding in ledger.verify().findings] == ["streams"]
