@@ -1,6 +1,6 @@
 """What a history can be about, and which streams hold it."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, assert_never
 
 from sqlalchemy import bindparam, select
 
@@ -80,6 +80,8 @@ def streams_of(cursor: Cursor, dialect: str, subject: Subject) -> tuple[str, ...
             return _with_evidence(run.stream_id(subject.id))
         case "operation":
             return _with_evidence(operation.stream_id(subject.id))
+        case _:
+            assert_never(subject.kind)
 
 
 def _with_evidence(*streams: str) -> tuple[str, ...]:
