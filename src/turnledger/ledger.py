@@ -156,7 +156,7 @@ class Ledger:
 
     def close(self) -> None:
         """Stop the scans, and close the connections of all threads."""
-        self.recovery.close()
+        self.recovery.end()
         self._backend.store.close()
 
     def __enter__(self) -> Self:

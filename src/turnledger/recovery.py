@@ -140,7 +140,7 @@ class Recovery:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    def close(self) -> None:
+    def end(self) -> None:
         """Scan no more, for ever."""
         with self._guard:
             self._is_closed = True

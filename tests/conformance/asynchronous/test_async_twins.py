@@ -47,6 +47,7 @@ TWINS: dict[type, type] = {
 FOR_NEIGHBOURS = {  # what `why` and the twins call
     *("find", "page", "start"),  # of Log
     "must_stand_alone",  # of Operations
+    "end",  # of Recovery
 }
 BLOCKING = {"scheduler"}  # of Timers: it runs in a thread, or a process, of its own
 NOT_AWAITED = {"acting_as", "transaction", "follow"}  # blocks, and an iterator
