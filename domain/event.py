@@ -90,6 +90,11 @@ class EventRegistry:
         self._kinds = {(kind.TOPIC, kind.SCHEMA_VERSION): kind for kind in kinds}
         self.writable = frozenset(self._kinds.values())
 
+    def fields(self, topic: str, schema_version: int) -> frozenset[str] | None:
+        """The names of the fields that an event of this kind may have; None if it isn't known."""
+        kind = self._kinds.get((topic, schema_version))
+        return None if kind is None else frozenset(kind.model_fields)
+
     def read(self, topic: str, schema_version: int, text: str) -> Event | Unknown:
         """Read a stored event; one that can't be read comes back as `Unknown`, never lost."""
         kind = self._kinds.get((topic, schema_version))

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table
 from sqlalchemy.schema import CreateTable
 
 from turnledger.domain import (
@@ -27,27 +26,17 @@ from turnledger.domain.payload import encode
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.inbox_replay import InboxReplay
 from turnledger.infrastructure.mapper import NO_HASH
-from turnledger.infrastructure.operation_replay import OperationReplay, stream_of
+from turnledger.infrastructure.operation_replay import OperationReplay
 from turnledger.infrastructure.queue_replay import QueueReplay
 from turnledger.infrastructure.rows import NOTHING_READY, StoredState
 from turnledger.infrastructure.statement import DIALECTS, SQLITE, Row
 from turnledger.infrastructure.timer_replay import TimerReplay
-from turnledger.infrastructure.turn_replay import TurnReplay, turn_of
-from turnledger.projections.due_timers import due_timers
-from turnledger.projections.operations import operations
+from turnledger.infrastructure.turn_replay import TurnReplay
+from turnledger.infrastructure.unread import UnreadStreams
 from turnledger.projections.plan import TABLES, plan_for, receipt_in, target
-from turnledger.projections.receipts import receipts
-from turnledger.projections.runs import runs
 
 _QUEUE_PREFIX = thread_queue.stream_id("")
-_TIMER_PREFIX = timer.stream_id("")
-_TURN_PREFIX = coordinator_turn.stream_id("")
-_OF_NO_THREAD = {
-    *(timer.CATEGORY, coordinator_turn.CATEGORY, work_item.CATEGORY),
-    *(run.CATEGORY, operation.CATEGORY),
-}
 _UNTOUCHED = thread.State()
-_RECEIPT_STREAM = list(receipts.columns).index(receipts.c.stream_id)
 
 
 class Broken(NamedTuple):
@@ -75,22 +64,21 @@ class Aggregate(NamedTuple):
     stored: Callable[[str], StoredState]
 
 
-class Replay:
+class Replay(UnreadStreams):
     """Folds events, in the order of their positions.
 
     Attributes:
         broken: The rules that the history breaks.
-        unread: The streams that can't be replayed, with the reason.
     """
 
     def __init__(self) -> None:
         """Start with nothing."""
+        super().__init__()
         self._database = sqlite3.connect(":memory:", isolation_level=None)
         for table in TABLES:
             self._database.execute(str(CreateTable(table).compile(dialect=DIALECTS[SQLITE])))
         self._database.execute("BEGIN")  # once: a transaction for each statement takes its time
         self._plan = plan_for(DIALECTS[SQLITE])
-        self.unread: dict[str, str] = {}
         self.broken: list[Broken] = []
         self._queues = QueueReplay()
         self._inboxes = InboxReplay(self._database)
@@ -138,50 +126,20 @@ class Replay:
         """A read model's rows, in the order of its key."""
         yield from self._database.execute(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
 
-    def unread_threads(self) -> set[str]:
-        """The threads of the streams that can't be replayed; what isn't a thread's is left out."""
-        return {target(one) for one in self.unread if _kind(one) not in _OF_NO_THREAD}
-
-    def unread_timers(self) -> set[str]:
-        """The timers that can't be replayed."""
-        return {target(one) for one in self.unread if one.startswith(_TIMER_PREFIX)}
-
-    def unread_turns(self) -> set[str]:
-        """The coordinator turns that can't be replayed."""
-        return {target(one) for one in self.unread if one.startswith(_TURN_PREFIX)}
-
-    def unread_operations(self) -> list[tuple[Table, str]]:
-        """The runs and operations that can't be replayed: the table, and the key of the row."""
-        kinds = {run.CATEGORY: runs, operation.CATEGORY: operations}
-        found = {(_kind(one), target(one)) for one in self.unread if _kind(one) in kinds}
-        return [(kinds[kind], key) for kind, key in sorted(found)]
-
-    def is_unread_stream(self, stream_id: str) -> bool:
-        """Whether what a stream's head row ought to be isn't known."""
-        if _kind(stream_id) in _OF_NO_THREAD:
-            return stream_id in self.unread
-        return target(stream_id) in self.unread_threads()
-
-    def is_unread(self, table: str, row: Row) -> bool:
-        """Whether what a read model's row ought to be isn't known."""
-        if table == due_timers.name:
-            return timer.stream_id(str(row[0])) in self.unread or row[1] in self.unread_threads()
-        turn_id = turn_of(table, row)
-        if turn_id is not None:
-            return coordinator_turn.stream_id(turn_id) in self.unread
-        about = stream_of(table, row)
-        if about is not None:
-            return not {about, evidence.stream_id(about)}.isdisjoint(self.unread)
-        if table == receipts.name and row[_RECEIPT_STREAM] in self.unread:
-            return True
-        return str(row[0]).removeprefix("thread:") in self.unread_threads()
-
     def rows_of_heads(self) -> Iterator[Row]:
         """What the head rows ought to be, by their streams."""
-        threads = (*self._lives, *map(target, self._inboxes.states), *self._timers.threads)
-        queues = {thread_queue.stream_id(thread_id) for thread_id in threads}
-        for stream_id in sorted(queues | set(self._last)):
+        for stream_id in sorted(self._queues_without_events() | set(self._last)):
             yield self._row_of_head(stream_id)
+
+    def row_of_head(self, stream_id: str) -> Row | None:
+        """What a stream's head row ought to be, if there ought to be one."""
+        known = stream_id in self._last or stream_id in self._queues_without_events()
+        return self._row_of_head(stream_id) if known else None
+
+    def _queues_without_events(self) -> set[str]:
+        """The queues of threads of which something else is known, on whose row commands meet."""
+        threads = (*self._lives, *map(target, self._inboxes.states), *self._timers.threads)
+        return {thread_queue.stream_id(thread_id) for thread_id in threads}
 
     def _row_of_head(self, stream_id: str) -> Row:
         version, recorded_at, chained = self._last.get(stream_id, _NO_EVENT)
@@ -256,12 +214,6 @@ def _timeless(take: Callable[[str, Any], None]) -> Callable[[str, Any, int], Non
 
 def _stored_evidence(_stream_id: str) -> StoredState:
     return StoredState(0, evidence.STATE_FORM, "{}")
-
-
-def _kind(stream_id: str) -> str:
-    """The category of a stream, or of what its evidence is about."""
-    category, _, rest = stream_id.partition(":")
-    return rest.partition(":")[0] if category == evidence.CATEGORY else category
 
 
 def _must(holds: bool, rule: str) -> None:  # noqa: FBT001 - what holds, and its name

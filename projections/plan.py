@@ -12,7 +12,7 @@ from sqlalchemy.engine import Dialect
 
 from turnledger.domain.duration import to_microseconds
 from turnledger.domain.event import Metadata, Receipt
-from turnledger.domain.payload import decode, encode
+from turnledger.domain.payload import encode
 from turnledger.projections import (
     attachments,
     coordinator_mailbox,
@@ -146,22 +146,25 @@ class Plan:
         }
         _run(execute, reaction, event, given, (stream_id, version, recorded_at))
 
-    def run_stored(self, execute: Execute, row: tuple[str, int, str, int, str, int]) -> None:
-        """Likewise, of a row of the events; where the JSON is enough, no event is made of it.
+    def run_stored(
+        self, execute: Execute, kind: tuple[str, int], said: Any, place: tuple[str, int, int]
+    ) -> None:
+        """Likewise, of a stored event's JSON; where that is enough, no event is made of it.
 
         Args:
             execute: Runs a statement.
-            row: Stream, version, type, schema version, data, recorded_at.
+            kind: The event's type and schema version.
+            said: Its data.
+            place: Its stream, its version, and when it was recorded.
 
         Raises:
             ValueError: The data isn't of such an event.
         """
-        stream_id, version, topic, schema_version, data, recorded_at = row
-        reaction = self._by_name.get((topic, schema_version))
+        reaction = self._by_name.get(kind)
         if reaction is None:
             return
-        said = decode(data)
         if not reaction.is_plain:
+            stream_id, version, recorded_at = place
             event = reaction.kind.model_validate(said)
             self.run(execute, stream_id, version, event, recorded_at)
             return
@@ -169,10 +172,10 @@ class Plan:
         for name, _, convert, default in reaction.fields:
             value = said.get(name, default)
             if value is PydanticUndefined:
-                msg = f"{topic} has no {name}"
+                msg = f"{kind[0]} has no {name}"
                 raise ValueError(msg)
             given[name] = value if convert is None else convert(value)
-        _run(execute, reaction, None, given, (stream_id, version, recorded_at))
+        _run(execute, reaction, None, given, place)
 
     def keep(
         self, execute: Execute, receipt: Receipt, stream_id: str, version: int, recorded_at: int

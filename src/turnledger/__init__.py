@@ -78,6 +78,7 @@ from turnledger.ledger import (
 )
 from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
+from turnledger.rebuild import Rebuilt, RebuiltTable
 from turnledger.recovery import Recovered
 from turnledger.thread_values import ThreadDeletion, ThreadSummary
 from turnledger.timers import Scheduler
@@ -125,6 +126,8 @@ __all__ = [
     "QueueFull",
     "QueuedTurn",
     "QueuedTurnNotFound",
+    "Rebuilt",
+    "RebuiltTable",
     "Receipt",
     "RecordedEvent",
     "RecordedOperation",

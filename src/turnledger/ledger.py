@@ -31,6 +31,7 @@ from turnledger.infrastructure.statement import SQLITE
 from turnledger.log import Log
 from turnledger.operations import Operations
 from turnledger.queue import Queue
+from turnledger.rebuild import Rebuilt, rebuild
 from turnledger.recovery import Recovery
 from turnledger.runs import Runs
 from turnledger.threads import Threads
@@ -137,6 +138,22 @@ class Ledger:
             progress: Is told how many events have been looked at, every so often.
         """
         return verify(self._backend.store, progress)
+
+    def rebuild(self, *projections: str, progress: Progress | None = None) -> Rebuilt:
+        """Make read models anew out of the events, and put right the rows that differ.
+
+        The live ones keep serving and being written. Nothing is changed but for the last moment,
+        which is one transaction; so it may be killed at any time, and started again. See `verify`
+        for whether it is needed.
+
+        Args:
+            projections: Names of read models' tables, or streams for the head rows; default all.
+            progress: Is told how many events have been taken, every so often.
+
+        Raises:
+            InvalidPayload: There is no read model of such a name.
+        """
+        return rebuild(self._backend, projections, progress)
 
     def doctor(self) -> tuple[Check, ...]:
         """Look whether the place where the ledger lives is a safe one."""

@@ -6,13 +6,13 @@ model and head row equal, row by row, to a replay of the events. Nothing is call
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Table, bindparam, select
 
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper
+from turnledger.infrastructure.merging import merged
 from turnledger.infrastructure.replay import Replay
 from turnledger.infrastructure.schema import TABLES, events, streams
 from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, Cursor, Row, run, statement
@@ -146,7 +146,7 @@ class _Inspection:
             order = ", ".join(columns[place].name for place in key)
             stored = cursor.execute(f"SELECT * FROM {table.name} ORDER BY {order}")  # noqa: S608
             replayed = self.replay.rows(table.name, order)
-            for place, was, ought in _merged(stored, replayed, key):
+            for place, was, ought in merged(stored, replayed, key):
                 if not self.replay.is_unread(table.name, was or ought or ()):
                     self._row(table, place, was, ought)
         self._heads(cursor)
@@ -154,7 +154,7 @@ class _Inspection:
     def _heads(self, cursor: Cursor) -> None:
         replayed = self.replay.rows_of_heads()
         stored = cursor.execute("SELECT * FROM streams ORDER BY stream_id")
-        for place, was, ought in _merged(stored, replayed, [0]):
+        for place, was, ought in merged(stored, replayed, [0]):
             if str((was or ought or ("",))[0]) in self.replay.unread:
                 continue
             if was and ought and was[_FORM] < ought[_FORM]:
@@ -197,36 +197,3 @@ class _Inspection:
 
     def _of_events(self) -> list[Finding]:
         return [finding for finding in self._findings if finding.position is not None]
-
-
-def _merged(
-    stored: Iterator[Row], replayed: Iterator[Row], key: list[int]
-) -> Iterator[tuple[Row, Row | None, Row | None]]:
-    """Pair the rows of two sources that are in the order of a key; None where one has none."""
-    was, ought = next(stored, None), next(replayed, None)
-    while was is not None or ought is not None:
-        mine, theirs = _order(was, key), _order(ought, key)
-        row = was if mine <= theirs else ought
-        place = tuple((row or ())[number] for number in key)
-        yield place, was if mine <= theirs else None, ought if theirs <= mine else None
-        was = next(stored, None) if mine <= theirs else was
-        ought = next(replayed, None) if theirs <= mine else ought
-
-
-def _order(row: Row | None, key: list[int]) -> tuple[Any, ...]:
-    """A row's place in SQLite's order, also when damage gave a value another type."""
-    if row is None:
-        return ((9,),)
-    return tuple(map(_rank, (row[number] for number in key)))
-
-
-def _rank(value: Any) -> tuple[Any, ...]:
-    match value:
-        case None:
-            return (0,)
-        case int() | float():
-            return (1, value)
-        case str():
-            return (2, value.encode(errors="surrogateescape"))
-        case _:
-            return (3, bytes(value))

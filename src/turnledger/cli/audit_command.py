@@ -1,10 +1,10 @@
-"""`turnledger why`, `verify` and `doctor`: what is the matter?"""
+"""`turnledger why`, `verify`, `rebuild` and `doctor`: what is the matter, and what helps?"""
 
 import sys
 
 import click
 
-from turnledger import Verification, Why
+from turnledger import Rebuilt, Verification, Why
 from turnledger.cli.command import LedgerCommand
 from turnledger.cli.event_view import COLUMNS, event_row
 from turnledger.cli.parameter import THREAD, thread_argument
@@ -96,6 +96,39 @@ def _show_verification(layout: Layout, found: Verification) -> None:
 
 
 @click.command(
+    "rebuild",
+    cls=LedgerCommand,
+    needs={"[PROJECTION]...": "names of read models' tables, or streams for the head rows"},
+    example="turnledger rebuild\nturnledger rebuild queued_turns",
+    exits={0: "the read models are as the events say"},
+)
+@click.argument("projections", metavar="[PROJECTION]...", nargs=-1)
+def rebuild(projections: tuple[str, ...]) -> None:
+    """Make read models anew out of the events, beside the live ones, and put right what differs."""
+    session = current()
+    with session.writing() as ledger:
+        shows = is_watched() and not session.as_json
+        found = ledger.rebuild(*projections, progress=_progress if shows else None)
+    session.answer(found, lambda layout: _show_rebuilt(layout, found))
+
+
+def _show_rebuilt(layout: Layout, found: Rebuilt) -> None:
+    columns = (
+        Column("rebuilt"),
+        *(Column(name, right=True) for name in ("added", "removed", "changed")),
+    )
+    rows = [
+        (Cell(one.name), Cell(f"{one.added:,}"), Cell(f"{one.removed:,}"), Cell(f"{one.changed:,}"))
+        for one in found.tables
+    ]
+    layout.table(Table(columns, rows, ""))
+    put_right = counted(found.mended, "row")
+    layout.line(f"out of {counted(found.events, 'event')}: {put_right} put right")
+    for stream_id, reason in found.unread.items():
+        layout.line(f"note: {stream_id} was left as it is: {reason}", "yellow")
+
+
+@click.command(
     "doctor",
     cls=LedgerCommand,
     example="turnledger doctor",
@@ -114,4 +147,4 @@ def doctor() -> int:
     return int(any(check.status == "problem" for check in checks))
 
 
-COMMANDS = (why, verify, doctor)
+COMMANDS = (why, verify, rebuild, doctor)
