@@ -11,17 +11,22 @@ from turnledger.infrastructure.schema import events
 from turnledger.infrastructure.statement import POSTGRESQL, SQLITE, Cursor, Row
 
 _COLUMNS = ", ".join(column.name for column in events.columns)
-_STREAMS = {  # CROSS: from the streams to their events, never the other way round
-    SQLITE: "(SELECT DISTINCT value AS stream_id FROM json_each(?)) AS stream CROSS",
-    POSTGRESQL: "(SELECT DISTINCT unnest(?::text[]) AS stream_id) AS stream",
-}
+# From the streams to their events, never the other way round, whatever is known of the tables:
+# CROSS on SQLite, and OFFSET 0 on PostgreSQL, keep the order in which they are written.
 _POSITIONS = {
-    dialect: (
-        f"SELECT event.position FROM {streams} JOIN events AS event "  # noqa: S608 - our own
-        "ON event.stream_id = stream.stream_id WHERE event.position > ? AND event.position <= ? "
-        "ORDER BY event.position LIMIT ?"
-    ).replace("?", "?" if dialect == SQLITE else "%s")
-    for dialect, streams in _STREAMS.items()
+    SQLITE: (
+        "SELECT event.position FROM (SELECT DISTINCT value AS stream_id FROM json_each(?)) "
+        "AS stream CROSS JOIN events AS event ON event.stream_id = stream.stream_id "
+        "WHERE event.position > ? AND event.position <= ? ORDER BY event.position LIMIT ?"
+    ),
+    POSTGRESQL: (
+        "SELECT place.position FROM (SELECT DISTINCT unnest(%s::text[]) AS stream_id) AS stream "
+        "CROSS JOIN LATERAL (SELECT id FROM stored_events "
+        "WHERE stored_events.stream_id = stream.stream_id OFFSET 0) AS event "
+        "CROSS JOIN LATERAL (SELECT position FROM positions "
+        "WHERE positions.event_id = event.id OFFSET 0) AS place "
+        "WHERE place.position > %s AND place.position <= %s ORDER BY place.position LIMIT %s"
+    ),
 }
 _ROWS = {
     SQLITE: (

@@ -155,7 +155,7 @@ def test_a_queue_that_was_cleared_is_told(waiting: Call, db: Path) -> None:
 
 
 @pytest.mark.usefixtures("worked")
-def test_show_follows(db: Path, environment: dict[str, str]) -> None:
+def test_show_follows_a_thread_and_no_other(db: Path, environment: dict[str, str]) -> None:
     command = [sys.executable, "-m", "turnledger", "show", "t", "--follow", "--last", "1", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
         assert child.stdout is not None

@@ -153,8 +153,8 @@ class _Teller:
     def _tell(self, story: Story, event: RecordedEvent, word: str, fields: dict[str, Any]) -> None:
         attempt = self._attempt(story, word, fields)
         if attempt is not None:
-            phase = _OF_ATTEMPT.get(word, _PHASES.get(word))
-            attempt.take(event, _outcome(word, fields), phase)
+            of_attempt = _OF_ATTEMPT if word in _OF_ATTEMPT else _PHASES
+            attempt.take(event, _outcome(word, fields), of_attempt.get(word))
         if story.kind == "turn" and attempt is not None:
             story.positions.append(event.position)
             return
