@@ -246,7 +246,7 @@ class SqliteStore:
                 self._looked_at = now
             try:
                 if damaged:
-                    held.driver.text_factory = _as_it_is
+                    held.driver.text_factory = as_it_is
                 if snapshot and not inside:
                     held.cursor.execute("BEGIN")
                 yield held.cursor
@@ -295,5 +295,6 @@ class SqliteStore:
             raise StoreReplaced(self.url, reason)
 
 
-def _as_it_is(stored: bytes) -> str:
+def as_it_is(stored: bytes) -> str:
+    """Stored text, with surrogates for bytes that aren't UTF-8."""
     return stored.decode(errors="surrogateescape")

@@ -70,12 +70,12 @@ from turnledger.domain.settings import Settings
 from turnledger.domain.thread_queue import Claim, QueuedTurn
 from turnledger.domain.timer import Firing, ScheduledTimer, TimerRun
 from turnledger.domain.trigger import Cron, Delay, Schedule
-from turnledger.ledger import (
-    Ledger,
+from turnledger.door import (
     new_generation,
     open,  # noqa: A004 - used as turnledger.open
     restore,
 )
+from turnledger.ledger import Ledger, PastLedger
 from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
 from turnledger.rebuild import Rebuilt, RebuiltTable
@@ -121,6 +121,7 @@ __all__ = [
     "OperationSettled",
     "OtherGeneration",
     "OutcomeUnknown",
+    "PastLedger",
     "PayloadTooLarge",
     "ProviderTurn",
     "QueueFull",

@@ -1,9 +1,9 @@
-"""The door: `turnledger.open` and the ledger that it gives."""
+"""The ledger that `turnledger.open` gives, and the one that `as_of` gives."""
 
 import math
 import os
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -11,32 +11,24 @@ from typing import Self
 
 from turnledger.attachments import AttachmentStore
 from turnledger.backup import backup
-from turnledger.backup import restore as restore_file
 from turnledger.coordinator import Coordinator
 from turnledger.doctor import Check, doctor
 from turnledger.domain.errors import InvalidDuration, StoreError
-from turnledger.domain.settings import Settings
+from turnledger.history import history, subject_of
 from turnledger.inbox import Inbox
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Acting, Backend, acting
-from turnledger.infrastructure.clock import Clock, checked, host_clock
-from turnledger.infrastructure.opening import (
-    is_on_server,
-    open_store,
-    path_of,
-    without_password,
-)
 from turnledger.infrastructure.sqlite import SqliteStore
-from turnledger.infrastructure.statement import SQLITE
-from turnledger.log import Log
+from turnledger.infrastructure.statement import POSTGRESQL
+from turnledger.log import Cursor, Log, RecordedEvent
 from turnledger.operations import Operations
+from turnledger.past import At, Past, past_of
 from turnledger.queue import Queue
 from turnledger.rebuild import Rebuilt, rebuild
 from turnledger.recovery import Recovery
 from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
-from turnledger.timers.zones import recompute
 from turnledger.verify import Progress, Verification, verify
 from turnledger.why import Why, why
 
@@ -61,6 +53,7 @@ class Ledger:
     def __init__(self, backend: Backend, attachments: AttachmentFolder | None = None) -> None:
         """Take what its services share; `turnledger.open` does."""
         self._backend = backend
+        self._folder = attachments
         self.settings = backend.settings
         self.queue = Queue(backend)
         self.inbox = Inbox(backend)
@@ -119,6 +112,70 @@ class Ledger:
         """Why a thread doesn't move: the reason, its causes, and what would unblock it."""
         return why(self._backend, self.log, thread_id)
 
+    def history(  # noqa: PLR0913 - all that has a history
+        self,
+        *,
+        thread_id: str | None = None,
+        work_item_id: str | None = None,
+        turn_id: str | None = None,
+        timer_id: str | None = None,
+        run_id: str | None = None,
+        operation_key: str | None = None,
+        after: int | Cursor = 0,
+        limit: int = 1_000,
+    ) -> list[RecordedEvent]:
+        """All events about one thing, of all its aggregates, in the order of their positions.
+
+        Give exactly one of the ids; nobody need have used it yet. What is longer than the limit is
+        read page by page: the next one begins `after` the last event's position.
+
+        Args:
+            thread_id: A thread: its life, its queue, its inbox, its timers.
+            work_item_id: A work item: its coordinator turns, its runs, its operations.
+            turn_id: A coordinator turn.
+            timer_id: A timer.
+            run_id: A run, without its operations.
+            operation_key: An operation.
+            after: A position, or the cursor of an event; 0 is the start.
+            limit: At most so many.
+
+        Raises:
+            InvalidInput: No id was given, or several, or one that can't be one.
+            OtherGeneration: The cursor is of before a restore.
+        """
+        subject = subject_of(
+            thread_id=thread_id,
+            work_item_id=work_item_id,
+            turn_id=turn_id,
+            timer_id=timer_id,
+            run_id=run_id,
+            operation_key=operation_key,
+        )
+        return history(self._backend, self.log, subject, after, limit)
+
+    def as_of(
+        self, at: At, *, thread_id: str | None = None, work_item_id: str | None = None
+    ) -> "PastLedger":
+        """The ledger as it was: the same queries, answered as of then. Close it after use.
+
+        The events up to then are replayed into memory; no model or tool is called, nothing is
+        changed, and nothing is written to a disk. It takes about as much memory as those events.
+        Of the whole of a large ledger that takes its time; of one thread or work item it doesn't.
+
+        Args:
+            at: A position, from 0 on; the cursor of an event; or a time with its timezone: the last
+                position up to which every event is no later.
+            thread_id: Only this thread is replayed: questions about others are answered as if
+                nobody had ever used them.
+            work_item_id: Likewise.
+
+        Raises:
+            InvalidInput: There is no such position yet; or it is no time; or both ids are given.
+            OtherGeneration: The cursor is of before a restore.
+        """
+        names = {"thread_id": thread_id, "work_item_id": work_item_id}
+        return PastLedger(past_of(self._backend, self.log, at, **names), self._folder)
+
     def wait_for_change(self, since: int, timeout: float | timedelta) -> int:
         """Wait until something is committed behind a position, by whatever process.
 
@@ -168,7 +225,9 @@ class Ledger:
         """
         store = self._backend.store
         if not isinstance(store, SqliteStore):
-            raise StoreError(store.url, "a server's database is backed up by pg_dump")
+            there = "a server's database is backed up by pg_dump"
+            reason = there if store.dialect == POSTGRESQL else "it is in memory only"
+            raise StoreError(store.url, reason)
         backup(store, Path(path).absolute())
 
     def close(self) -> None:
@@ -190,60 +249,26 @@ class Ledger:
         self.close()
 
 
-def open(  # noqa: A001 - the door's name; used as turnledger.open
-    url_or_path: str | os.PathLike[str],
-    *,
-    clock: Clock | None = None,
-    settings: Settings | None = None,
-    attachments: str | os.PathLike[str] | None = None,
-    read_only: bool = False,
-) -> Ledger:
-    """Open a ledger; make it if it isn't there.
+class PastLedger(Ledger):
+    """A ledger as it was; see `Ledger.as_of`. Its commands raise `StoreReadOnly`.
 
-    Args:
-        url_or_path: A file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE.
-        clock: Gives the time, as an aware datetime; default this machine's for a file, and the
-            server's on PostgreSQL.
-        settings: Limits and durability.
-        attachments: The folder for them; default beside a file, and none on PostgreSQL.
-        read_only: Make and change nothing; works beside a writer, and on read-only media.
+    A stream that can't be replayed to its end (it has an event of a newer release, or is damaged)
+    is named in `unread`, and in a warning to the logger `turnledger`. Lists then show what is known
+    of it; questions that need its state raise `Unreadable`, as those of the live ledger do.
 
-    Raises:
-        StoreError: It can't be opened; the subclass says why.
+    Attributes:
+        position: Of the last event that it knows.
+        now: What its clock shows: the time that was asked for; or that of the last event at or
+            before the position; or when the ledger was made, if there is none.
+        unread: The streams that couldn't be replayed to their end, with the reason.
     """
-    backend = open_backend(url_or_path, clock=clock, settings=settings, read_only=read_only)
-    return Ledger(backend, attachment_folder(url_or_path, attachments))
 
-
-def attachment_folder(
-    url_or_path: str | os.PathLike[str], given: str | os.PathLike[str] | None
-) -> AttachmentFolder | None:
-    """Where a ledger's attachments lie; None if nowhere."""
-    if given is not None:
-        return AttachmentFolder(Path(given).absolute())
-    if is_on_server(url_or_path):
-        return None
-    path = path_of(url_or_path).absolute()
-    return AttachmentFolder(path.with_name(f"{path.name}.attachments"))
-
-
-def open_backend(
-    url_or_path: str | os.PathLike[str],
-    *,
-    clock: Clock | None,
-    settings: Settings | None,
-    read_only: bool,
-) -> Backend:
-    """Open what a ledger works with; see `open`."""
-    chosen = None if clock is None else checked(clock)
-    wanted = settings or Settings()
-    store = open_store(url_or_path, wanted, read_only=read_only)
-    if chosen is None and store.dialect == SQLITE:
-        chosen = host_clock
-    backend = Backend(store, chosen, wanted)
-    if not read_only:
-        recompute(backend)
-    return backend
+    def __init__(self, past: Past, attachments: AttachmentFolder | None) -> None:
+        """Take what was replayed; `Ledger.as_of` does."""
+        super().__init__(past.backend, attachments)
+        self.position = past.position
+        self.now = past.now
+        self.unread = past.unread
 
 
 def seconds(timeout: float | timedelta) -> float:
@@ -257,39 +282,3 @@ def seconds(timeout: float | timedelta) -> float:
     if not isinstance(timeout, int | float) or not 0 <= timeout < math.inf:
         raise InvalidDuration("timeout", f"must be seconds from 0 on, not {timeout!r}")
     return float(timeout)
-
-
-def restore(backup_path: str | os.PathLike[str], ledger_path: str | os.PathLike[str]) -> None:
-    """Put a backup in the place of a ledger, as a new generation of it.
-
-    Claims and cursors of before are refused from then on; processes that have the old ledger open
-    get `StoreReplaced`.
-
-    Raises:
-        StoreError: A database says no; or the ledger is on a server: pg_restore does it there.
-    """
-    if is_on_server(ledger_path):
-        url = without_password(os.fspath(ledger_path))
-        reason = "use pg_restore, and then `turnledger migrate --new-generation`"
-        raise StoreError(url, f"a server's database isn't restored from a file of ours; {reason}")
-    restore_file(path_of(backup_path), path_of(ledger_path))
-
-
-def new_generation(url_or_path: str | os.PathLike[str]) -> str:
-    """Give a ledger a new generation, as `restore` does: after pg_restore has put an older state.
-
-    Claims and cursors of before are refused from then on. Let no process have it open meanwhile:
-    it would go on with the generation that it knows.
-
-    Returns:
-        The new generation.
-
-    Raises:
-        StoreError: It can't be opened or written; the subclass says why.
-    """
-    settings = Settings()
-    store = open_store(url_or_path, settings, read_only=False)
-    with closing(store):
-        backend = Backend(store, host_clock, settings)
-        backend.renew()
-        return backend.generation

@@ -129,7 +129,7 @@ class Log:
 
     def find(self, query: Select[Any]) -> list[RecordedEvent]:
         """The events that a query on the events table selects."""
-        return [self._as_event(row) for row in self._backend.recorder.select(query, beside=True)]
+        return [self.as_event(row) for row in self._backend.recorder.select(query, beside=True)]
 
     def start(self, after: int | Cursor) -> int:
         """The position behind which a reader begins.
@@ -145,7 +145,8 @@ class Log:
             raise InvalidPayload("after", f"must be a position or a cursor, not {after!r}")
         return min(after, LARGEST)
 
-    def _as_event(self, row: Row) -> RecordedEvent:
+    def as_event(self, row: Row) -> RecordedEvent:
+        """A whole row of the events table, for readers."""
         position, stream_id, version, kind, schema_version, data, metadata, at, chained = row
         read = REGISTRY.read(str(kind), schema_version, str(data))
         return RecordedEvent(

@@ -13,6 +13,22 @@ DEEPEST = '{"a":' * 99 + "[]" + "}" * 99
 MEBIBYTE = 1024 * 1024
 
 BAD = [
+    (("history",), "usage", "name one thing"),
+    (("show", "t", "--turn", "x"), "usage", "name one thing"),
+    (("show", "--run", ""), "invalid_identifier", "run_id must not be empty"),
+    (("show", "t", "--last", "0"), "usage", "whole number from 1"),
+    (("history", "t", "--after", "-1"), "usage", "whole number from 0"),
+    (("state", "t"), "usage", "--at"),
+    (("state", "--at", "1"), "usage", "name one thing"),
+    (("state", "t", "--at", "99"), "invalid_payload", "is position 99, but the last one is"),
+    (("state", "t", "--at", "9" * 40), "usage", "is no position"),
+    (("state", "t", "--at=-1"), "usage", "is no position"),
+    (("state", "t", "--at", "now"), "invalid_time", "ISO 8601"),
+    (("state", "t", "--at", "2030-01-31T09:00:00"), "invalid_time", "timezone"),
+    (("diff", "t", "1"), "usage", "two moments"),
+    (("diff", "t", "1", "x"), "invalid_time", "ISO 8601"),
+    (("diff", "t", "0", "99"), "invalid_payload", "is position 99"),
+    (("diff", "t", "0", "0", "--work-item", "w"), "usage", "two moments"),
     (("queue", "append", "", "{}"), "invalid_identifier", "thread_id must not be empty"),
     (("queue", "append", "x" * 257, "{}"), "invalid_identifier", "257 characters"),
     (("queue", "append", "a\nb", "{}"), "invalid_identifier", "control characters"),

@@ -83,6 +83,22 @@ def test_the_commands_on_a_server_work_on_one(tmp_path: Path, postgresql_databas
         assert [turn.submission for turn in ledger.queue.list("thread-1")] == [{"text": "moved"}]
 
 
+def test_the_commands_and_programs_on_the_past_work_one_after_the_other(tmp_path: Path) -> None:
+    document = ROOT / "docs" / "audit.md"
+    lines = commands(document)
+    assert len(lines) > 10
+    for line in lines:
+        later = line.replace("2030-01-31T09:00:00Z", "9000-01-31T09:00:00Z")
+        done = run(later, tmp_path)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
+    for program, said in zip(
+        blocks(document, "python"), ["2 3\n", "3 in_flight\n['turn-1', 'turn-2']\n"], strict=True
+    ):
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == (said, "")
+
+
 def test_the_program_on_a_server_works_on_one(postgresql_database: str) -> None:
     [program] = blocks(ROOT / "docs" / "operations.md", "python")
     told = program.replace(EXAMPLE_DATABASE, postgresql_database)

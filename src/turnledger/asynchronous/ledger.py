@@ -24,10 +24,12 @@ from turnledger.asynchronous.services import (
 from turnledger.asynchronous.twin import Twin, awaited
 from turnledger.asynchronous.watch import Watch
 from turnledger.domain.settings import Settings
+from turnledger.door import attachment_folder, open_backend
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import Clock
-from turnledger.ledger import Ledger, attachment_folder, open_backend, seconds
+from turnledger.ledger import Ledger, seconds
+from turnledger.past import At, past_of
 
 
 class AsyncLedger(Twin[Ledger]):
@@ -59,7 +61,8 @@ class AsyncLedger(Twin[Ledger]):
     ) -> None:
         """Take what its services share, and who works for them; `turnledger.open_async` does."""
         ledger = Ledger(backend, attachments)
-        crew.backend = backend
+        crew.backend = self._backend = backend
+        self._folder = attachments
         super().__init__(ledger, crew)
         self._watch = Watch(backend.store)
         self.settings = ledger.settings
@@ -101,6 +104,16 @@ class AsyncLedger(Twin[Ledger]):
         return self._crew.transaction()
 
     why = awaited(Ledger.why)
+    history = awaited(Ledger.history)
+
+    def as_of(
+        self, at: At, *, thread_id: str | None = None, work_item_id: str | None = None
+    ) -> "Opening":
+        """See `Ledger.as_of`: an `async with`, or `await` it. It gives an `AsyncLedger`."""
+        names = {"thread_id": thread_id, "work_item_id": work_item_id}
+        log, folder = self._service.log, self._folder
+        return Opening(lambda: past_of(self._backend, log, at, **names).backend, lambda: folder)
+
     verify = awaited(Ledger.verify)
     rebuild = awaited(Ledger.rebuild)
     doctor = awaited(Ledger.doctor)

@@ -19,8 +19,8 @@ _STYLES = {
 }
 
 
-def begun_table(turns: Sequence[BegunTurn]) -> Table:
-    """Turns as rows, in order."""
+def begun_table(turns: Sequence[BegunTurn], now: datetime | None = None) -> Table:
+    """Turns as rows, in order; how old they are at a time, default now."""
     columns = (
         Column("work item"),
         Column("order", right=True),
@@ -30,7 +30,7 @@ def begun_table(turns: Sequence[BegunTurn]) -> Table:
         Column("begun"),
         Column("message", "shortened"),
     )
-    now = datetime.now(UTC)
+    now = now or datetime.now(UTC)
     rows = [
         (
             Cell(turn.work_item_id),

@@ -20,9 +20,9 @@ _COLUMNS = (
 )
 
 
-def message_table(messages: Sequence[InboxMessage]) -> Table:
-    """Messages as rows, in order."""
-    now = datetime.now(UTC)
+def message_table(messages: Sequence[InboxMessage], now: datetime | None = None) -> Table:
+    """Messages as rows, in order; how old they are at a time, default now."""
+    now = now or datetime.now(UTC)
     rows = [
         (
             Cell(message.message_id),

@@ -42,7 +42,7 @@ def log(*, follow: bool, after: int, limit: int | None, **wanted: tuple[str, ...
     chosen = {name: names or None for name, names in wanted.items()}
     with session.reading() as ledger:
         if follow:
-            with _ended_quietly():
+            with ended_quietly():
                 found = ledger.log.follow(after, **chosen)
                 _write(session, islice(found, limit), at_once=True)
         else:
@@ -67,7 +67,7 @@ def _write(session: Session, events: Iterable[RecordedEvent], *, at_once: bool) 
 
 
 @contextmanager
-def _ended_quietly() -> Generator[None]:
+def ended_quietly() -> Generator[None]:
     """Let SIGTERM end the block like Ctrl-C does: what was written is whole lines."""
     former = signal.signal(signal.SIGTERM, _end)
     try:

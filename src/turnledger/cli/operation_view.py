@@ -49,8 +49,8 @@ def run_card(run: StartedRun) -> Fields:
     ]
 
 
-def operation_table(operations: Sequence[RecordedOperation]) -> Table:
-    """Operations as rows, by their keys."""
+def operation_table(operations: Sequence[RecordedOperation], now: datetime | None = None) -> Table:
+    """Operations as rows, by their keys; how old they are at a time, default now."""
     columns = (
         Column("work item"),
         Column("operation"),
@@ -60,7 +60,7 @@ def operation_table(operations: Sequence[RecordedOperation]) -> Table:
         Column("created"),
         Column("payload", "shortened"),
     )
-    now = datetime.now(UTC)
+    now = now or datetime.now(UTC)
     rows = [
         (
             Cell(one.work_item_id),

@@ -29,9 +29,9 @@ _RUN_COLUMNS = (
 )
 
 
-def timer_table(timers: Sequence[ScheduledTimer]) -> Table:
-    """Timers as rows, in the order in which they were created."""
-    now = datetime.now(UTC)
+def timer_table(timers: Sequence[ScheduledTimer], now: datetime | None = None) -> Table:
+    """Timers as rows, in the order in which they were created; as of a time, default now."""
+    now = now or datetime.now(UTC)
     rows = [
         (
             Cell(timer.timer_id),

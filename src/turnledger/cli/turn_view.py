@@ -44,7 +44,9 @@ def _part(part: object) -> str:
             return json_text.compact(part)
 
 
-def turn_table(turns: Sequence[QueuedTurn], *, with_thread: bool = False) -> Table:
+def turn_table(
+    turns: Sequence[QueuedTurn], *, with_thread: bool = False, now: datetime | None = None
+) -> Table:
     """Queued turns as rows: their place, their state, how long they wait, what they say."""
     failed = any(turn.failure is not None for turn in turns)
     columns = [
@@ -56,7 +58,7 @@ def turn_table(turns: Sequence[QueuedTurn], *, with_thread: bool = False) -> Tab
         Column("submission", "shortened"),
         *([Column("failure", "shortened")] if failed else []),
     ]
-    now = datetime.now(UTC)
+    now = now or datetime.now(UTC)
     rows: list[Row] = []
     for turn in turns:
         thread = [Cell(turn.thread_id)] if with_thread else []

@@ -45,12 +45,12 @@ TWINS: dict[type, type] = {
     Log: AsyncLog,
 }
 FOR_NEIGHBOURS = {  # what `why` and the twins call
-    *("find", "page", "start"),  # of Log
+    *("as_event", "find", "page", "start"),  # of Log
     "must_stand_alone",  # of Operations
     "end",  # of Recovery
 }
 BLOCKING = {"scheduler"}  # of Timers: it runs in a thread, or a process, of its own
-NOT_AWAITED = {"acting_as", "transaction", "follow"}  # blocks, and an iterator
+NOT_AWAITED = {"acting_as", "transaction", "as_of", "follow"}  # blocks, and an iterator
 
 
 def public(kind: type) -> dict[str, Any]:
