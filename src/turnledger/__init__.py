@@ -1,6 +1,7 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
 from turnledger.asynchronous import AsyncLedger, open_async
+from turnledger.checkpoints import Checked, Checkpoint, InclusionProof
 from turnledger.copying import Copied, copy
 from turnledger.doctor import Check
 from turnledger.domain.claim import Evidence
@@ -90,6 +91,8 @@ __all__ = [
     "BegunTurn",
     "BlockingOperation",
     "Check",
+    "Checked",
+    "Checkpoint",
     "Claim",
     "ClaimLost",
     "Copied",
@@ -102,6 +105,7 @@ __all__ = [
     "IdempotencyConflict",
     "InboxMessage",
     "InboxRecovery",
+    "InclusionProof",
     "InvalidDuration",
     "InvalidIdentifier",
     "InvalidInput",

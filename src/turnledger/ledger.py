@@ -30,6 +30,7 @@ from turnledger.infrastructure.sqlite import SqliteStore
 from turnledger.infrastructure.statement import SQLITE
 from turnledger.log import Log
 from turnledger.operations import Operations
+from turnledger.provable import Provable
 from turnledger.queue import Queue
 from turnledger.recovery import Recovery
 from turnledger.runs import Runs
@@ -40,7 +41,7 @@ from turnledger.verify import Progress, Verification, verify
 from turnledger.why import Why, why
 
 
-class Ledger:
+class Ledger(Provable):
     """An open ledger. A context manager; safe to share between threads.
 
     Attributes:

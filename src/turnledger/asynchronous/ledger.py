@@ -104,6 +104,10 @@ class AsyncLedger(Twin[Ledger]):
     verify = awaited(Ledger.verify)
     doctor = awaited(Ledger.doctor)
     backup = awaited(Ledger.backup)
+    checkpoint = awaited(Ledger.checkpoint)
+    check = awaited(Ledger.check)
+    check_all = awaited(Ledger.check_all)
+    prove = awaited(Ledger.prove)
 
     async def wait_for_change(
         self,

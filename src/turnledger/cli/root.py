@@ -11,6 +11,7 @@ from turnledger.cli import (
     copy_command,
     demo_command,
     dispatch_command,
+    evidence_command,
     inbox_claim_command,
     inbox_command,
     log_command,
@@ -114,6 +115,7 @@ main.add_command(thread_command.thread)
 for module in (
     audit_command,
     log_command,
+    evidence_command,
     backup_command,
     copy_command,
     migrate_command,
