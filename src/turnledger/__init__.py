@@ -1,6 +1,7 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
 from turnledger.asynchronous import AsyncLedger, open_async
+from turnledger.bundling import Bundle
 from turnledger.checkpoints import Checked, Checkpoint, InclusionProof
 from turnledger.copying import Copied, copy
 from turnledger.doctor import Check
@@ -28,6 +29,7 @@ from turnledger.domain.errors import (
     InvalidTrigger,
     LedgerError,
     NoEffect,
+    NothingRecorded,
     OperationNotFound,
     OperationSettled,
     OtherGeneration,
@@ -90,6 +92,7 @@ __all__ = [
     "AttemptsExhausted",
     "BegunTurn",
     "BlockingOperation",
+    "Bundle",
     "Check",
     "Checked",
     "Checkpoint",
@@ -119,6 +122,7 @@ __all__ = [
     "Migration",
     "NoEffect",
     "NotReady",
+    "NothingRecorded",
     "OperationNotFound",
     "OperationRecovery",
     "OperationSettled",

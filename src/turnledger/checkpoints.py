@@ -16,6 +16,7 @@ from sqlalchemy import bindparam, select
 from turnledger.domain.duration import from_microseconds
 from turnledger.domain.errors import InvalidPayload, StoreDamaged
 from turnledger.domain.identifier import LARGEST
+from turnledger.infrastructure import bundle_file
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.leaves import Leaves
 from turnledger.infrastructure.merkle import HASH_BYTES, MerkleTree, Node, root_from, siblings
@@ -31,7 +32,7 @@ _RECORDED_AT = statement(
     select(events.c.recorded_at).where(events.c.position == bindparam("position"))
 )
 
-Reason = Literal["holds", "other_ledger", "cut", "changed"]
+Reason = Literal["holds", "other_ledger", "cut", "changed", "other_size"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +122,8 @@ class Checked:
     Attributes:
         ok: Whether the log begins with the very events that it is about.
         reason: holds; other_ledger: it is about another one; cut: the log is shorter; changed:
-            what was recorded then isn't what is there now.
+            what was recorded then isn't what is there now; other_size: this is a bundle, of the
+            log at another size.
         message: The same as a sentence.
     """
 
@@ -174,6 +176,7 @@ def take(backend: Backend, size: int | None = None, keep: frozenset[Node] = froz
         StoreDamaged: An event is missing, or its hash is none.
     """
     store = backend.store
+    bundle_file.refuse(store, "the tree of the log can't be made of it")
     if size is None:
         store.number()
         size = store.last_position()
@@ -196,6 +199,16 @@ def _recorded_at(store: Store, position: int) -> datetime | None:
     with store.reading() as cursor:
         found = run(cursor, store.dialect, _RECORDED_AT, {"position": position}).fetchone()
     return None if found is None else from_microseconds(found[0])
+
+
+def carried(store: Store) -> Checkpoint | None:
+    """The checkpoint that a bundle carries; None if the store is a whole ledger.
+
+    Raises:
+        InvalidPayload: It can't be read.
+    """
+    contents = bundle_file.read(store)
+    return None if contents is None else Checkpoint.read(contents.checkpoint)[0]
 
 
 def prove(backend: Backend, position: int) -> InclusionProof:
@@ -223,6 +236,9 @@ def prove(backend: Backend, position: int) -> InclusionProof:
 def check(backend: Backend, checkpoints: Iterable[Checkpoint]) -> tuple[Checked, ...]:
     """Look whether the log begins with what each checkpoint says; one pass serves them all."""
     wanted = list(checkpoints)
+    mine_is = carried(backend.store)
+    if mine_is is not None:
+        return tuple(_compared(one, mine_is) for one in wanted)
     backend.store.number()
     last = backend.store.last_position()
     mine = [one for one in wanted if one.ledger_id == backend.ledger_id]
@@ -243,6 +259,22 @@ def _roots(store: Store, sizes: list[int]) -> tuple[dict[int, str], str | None]:
             roots[rest.pop(0)], start = tree.root().hex(), end
         tree.extend(page[start:])
     return roots, leaves.flaw
+
+
+def _compared(checkpoint: Checkpoint, carried: Checkpoint) -> Checked:
+    """A checkpoint beside the one that a bundle carries."""
+    reason: Reason
+    if checkpoint.ledger_id != carried.ledger_id:
+        reason = "other_ledger"
+        said = f"it is about ledger {checkpoint.ledger_id}, and this is of {carried.ledger_id}"
+    elif checkpoint.size != carried.size:
+        reason = "other_size"
+        said = f"the bundle was made at {carried.size:,} events, and can be compared with no other"
+    elif checkpoint.root != carried.root:
+        reason, said = "changed", "the bundle is of a log of other ones"
+    else:
+        reason, said = "holds", "it is the one of the bundle; verify tests the bundle's events"
+    return Checked(checkpoint=checkpoint, ok=reason == "holds", reason=reason, message=said)
 
 
 def _checked(

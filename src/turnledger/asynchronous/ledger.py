@@ -84,6 +84,11 @@ class AsyncLedger(Twin[Ledger]):
         """See `Ledger.generation`."""
         return self._service.generation
 
+    @property
+    def is_bundle(self) -> bool:
+        """See `Ledger.is_bundle`."""
+        return self._service.is_bundle
+
     def acting_as(
         self,
         actor: str | None = None,
@@ -108,6 +113,7 @@ class AsyncLedger(Twin[Ledger]):
     check = awaited(Ledger.check)
     check_all = awaited(Ledger.check_all)
     prove = awaited(Ledger.prove)
+    bundle = awaited(Ledger.bundle)
 
     async def wait_for_change(
         self,

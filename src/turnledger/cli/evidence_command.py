@@ -1,4 +1,4 @@
-"""`turnledger checkpoint` and `check`: proof for those who don't have to trust the file."""
+"""`turnledger checkpoint`, `check` and `bundle`: proof for those who can't trust the file alone."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,7 @@ import click
 
 from turnledger import Checked, Checkpoint, InvalidPayload
 from turnledger.cli.command import LedgerCommand
+from turnledger.cli.parameter import THREAD, identifier
 from turnledger.cli.plain_text import counted
 from turnledger.cli.session import current
 from turnledger.cli.sheet import Layout
@@ -59,6 +60,40 @@ def check(file: str) -> int:
     return 0 if all(one.ok for one in found) else 1
 
 
+@click.command(
+    "bundle",
+    cls=LedgerCommand,
+    needs={"THREAD": THREAD},
+    example="""turnledger bundle chat-1 -o chat-1.bundle
+    turnledger --db chat-1.bundle verify""",
+    exits={0: "written", 1: "there is nothing about it, or the file can't be written"},
+)
+@click.argument("thread_id", metavar="[THREAD]", required=False, type=identifier("thread_id"))
+@click.option(
+    "--work-item",
+    "work_item_id",
+    metavar="ID",
+    type=identifier("work_item_id"),
+    help="About a work item, its turns, runs and operations, instead of a thread.",
+)
+@click.option("-o", "--output", metavar="FILE", required=True, help="A new file.")
+def bundle(output: str, **subject: str | None) -> None:
+    """Write all that happened to a thread into a file that proves itself, for somebody else."""
+    if sum(one is not None for one in subject.values()) != 1:
+        msg = "give a THREAD, or a --work-item"
+        raise click.UsageError(msg)
+    with current().reading() as ledger:
+        made = ledger.bundle(output, **subject)
+
+    def show(layout: Layout) -> None:
+        what = f"{counted(made.events, 'event')} of {counted(made.streams, 'stream')}"
+        layout.line(f"wrote {what} to {output}, proven by this checkpoint of the ledger:")
+        for line in str(made.checkpoint).splitlines():
+            layout.copyable(line)
+
+    current().answer(made, show)
+
+
 def read_checkpoints(file: str) -> tuple[Checkpoint, ...]:
     """The checkpoints in a file.
 
@@ -88,4 +123,4 @@ def _fields(made: Checkpoint) -> dict[str, object]:
     return {name: getattr(made, name) for name in names}
 
 
-COMMANDS = (checkpoint, check)
+COMMANDS = (checkpoint, check, bundle)
