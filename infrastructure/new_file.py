@@ -22,11 +22,13 @@ def new_file(target: Path, name: str) -> Generator[Path]:
         Where to write it. It has to be closed at the end of the block.
 
     Raises:
-        InvalidPayload: There is a file of that name; it is left as it is.
+        InvalidPayload: There is a file of that name, and it is left as it is; or no such folder.
         OSError: It can't be written.
     """
     if target.exists():
         raise _taken(target, name)
+    if not target.parent.is_dir():
+        raise InvalidPayload(name, f"can't be written: there is no folder {target.parent}")
     partial = target.with_name(f"{target.name}.partial")
     _remove(partial)
     try:

@@ -105,3 +105,54 @@ def test_a_damaged_log_has_no_checkpoint(waiting: Call, db: Path) -> None:
     answer = waiting("checkpoint")
     assert (answer.status, answer.out) == (3, "")
     assert "event 1 is missing (see `turnledger verify`)" in answer.err
+
+
+# --- bundles
+
+
+def test_a_bundle_is_written_with_the_checkpoint_that_proves_it(
+    waiting: Call, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.bundle"
+    answer = waiting("bundle", "t", "-o", path)
+    said = f"wrote 2 events of 1 stream to {path}, proven by this checkpoint of the ledger:"
+    assert (answer.status, answer.lines) == (0, [said, *waiting("checkpoint").lines])
+    verified = waiting("--db", path, "verify")
+    assert verified.status == 0
+    assert "note: it is a bundle about thread t, of a log of 2 events" in verified.out
+
+
+def test_its_json_says_what_was_written(waiting: Call, tmp_path: Path) -> None:
+    path = tmp_path / "t.bundle"
+    said = waiting("bundle", "t", "-o", path, "--json").json
+    assert (said["events"], said["streams"], said["path"]) == (2, 1, str(path))
+    assert said["checkpoint"]["size"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        ("bundle t", (2, "missing option '-o'")),
+        ("bundle -o f", (2, "give a THREAD, or a --work-item")),
+        ("bundle t --work-item w -o f", (2, "give a THREAD, or a --work-item")),
+        ("bundle unknown -o f", (1, "there is no event about thread unknown")),
+        ("bundle --work-item w -o f", (1, "there is no event about work item w")),
+        ("bundle t -o ledger.db", (2, "would overwrite")),
+        ("bundle t -o nowhere/f", (2, "there is no folder")),
+        ("checkpoint -o nowhere/f", (2, "there is no folder")),
+    ],
+)
+def test_what_is_refused_is_one_line_and_leaves_no_file(
+    waiting: Call,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    ends: tuple[int, str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = {path for path in tmp_path.iterdir() if "ledger.db" not in path.name}
+    answer = waiting(*words.split())
+    status, said = ends
+    assert (answer.status, answer.out, answer.err.count("\n")) == (status, "", 1)
+    assert said in answer.err
+    assert {path for path in tmp_path.iterdir() if "ledger.db" not in path.name} == before
