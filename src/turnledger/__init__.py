@@ -2,7 +2,8 @@
 
 from turnledger.asynchronous import AsyncLedger, open_async
 from turnledger.bundling import Bundle
-from turnledger.checkpoints import Checked, Checkpoint, InclusionProof
+from turnledger.checkpoint_note import Checkpoint
+from turnledger.checkpoints import Checked, InclusionProof
 from turnledger.copying import Copied, copy
 from turnledger.doctor import Check
 from turnledger.domain.claim import Evidence

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from turnledger.checkpoints import Checkpoint
+from turnledger.checkpoint_note import Checkpoint
 from turnledger.domain.errors import InvalidPayload
 from turnledger.infrastructure import bundle_file, ledger_row
 from turnledger.infrastructure.bundle_file import Contents

@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from sqlalchemy import select
 
-from turnledger.checkpoints import Checkpoint, Grown, take
+from turnledger.checkpoint_note import Checkpoint
+from turnledger.checkpoints import Grown, take
 from turnledger.domain import evidence, run
 from turnledger.domain.errors import NothingRecorded, StoreDamaged
 from turnledger.domain.settings import Settings

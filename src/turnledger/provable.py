@@ -6,7 +6,8 @@ from pathlib import Path
 
 from turnledger import checkpoints
 from turnledger.bundling import Bundle, bundle
-from turnledger.checkpoints import Checked, Checkpoint, InclusionProof
+from turnledger.checkpoint_note import Checkpoint
+from turnledger.checkpoints import Checked, InclusionProof
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.identifier import check_identifier
 from turnledger.infrastructure import bundle_file
