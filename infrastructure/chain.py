@@ -17,8 +17,13 @@ class Chain:
         last: The version, the hash and the time of each stream's last event.
     """
 
-    def __init__(self) -> None:
-        """Start before the first event."""
+    def __init__(self, *, gaps: bool = False) -> None:
+        """Start before the first event.
+
+        Args:
+            gaps: Only some streams are followed, so that there are gaps between positions.
+        """
+        self._gaps = gaps
         self.position = self.seen = 0
         self.last: dict[str, tuple[int, bytes, int]] = {}
 
@@ -30,7 +35,7 @@ class Chain:
         """
         flaws: list[str] = []
         position: int = self.position if row[0] is None else row[0]
-        if row[0] is not None and position != self.position + 1:
+        if row[0] is not None and position != self.position + 1 and not self._gaps:
             flaws.append(f"the position before it is {self.position}: events are missing")
         self.position, self.seen = position, self.seen + 1
         if [type(value) for value in row[1:]] != _RIGHT[1:] or type(position) is not int:

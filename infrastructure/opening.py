@@ -11,6 +11,7 @@ from sqlalchemy.exc import ArgumentError
 
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.settings import Settings
+from turnledger.infrastructure import bundle_file
 from turnledger.infrastructure.conflict import Conflict
 from turnledger.infrastructure.migration import migrate
 from turnledger.infrastructure.sqlite import SqliteStore
@@ -34,6 +35,8 @@ def open_store(
         return _open_postgresql(text, settings, read_only=read_only)
     store = SqliteStore(path_of(text), settings, read_only=read_only)
     try:
+        if read_only:
+            bundle_file.inspect(store)
         migrate(store)
     except BaseException:
         store.close()

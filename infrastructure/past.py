@@ -161,10 +161,10 @@ class _Replaying:
         self.database.execute("COMMIT")
 
     def _take(self, row: Row) -> None:
-        event, flaws = self._chain.follow((None, *row[1:]))  # others may be between two positions
-        if not flaws and event is not None:
+        _, flaws = self._chain.follow((None, *row[1:]))  # others may be between two positions
+        if not flaws:
             self.database.execute(_INSERT, row)
-            self.replay.add(row[0], _MAPPER.to_domain_event(event), row[-1])
+            self.replay.add(row[0], _MAPPER.to_replay(row), row[-1])
             return
         self.database.execute(_INSERT_DAMAGED, tuple(map(_storable, row)))
         self.replay.unread.setdefault(str(row[1]), f"event {row[0]} is damaged: {flaws[0]}")

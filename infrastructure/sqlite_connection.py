@@ -4,7 +4,9 @@ import os
 import sqlite3
 from pathlib import Path
 
+from turnledger.domain.errors import StoreReadOnly
 from turnledger.domain.settings import Settings
+from turnledger.infrastructure.bundle_mark import WRITTEN_NO_MORE, is_bundle
 from turnledger.infrastructure.write_ahead_log import LARGEST_LOG_BYTES
 
 
@@ -18,6 +20,9 @@ def connect(
         settings: How long to wait for others, and how durably to write.
         read_only: Nothing may be changed.
         shared: The name of a file system that can't hold a write-ahead log, if it is on one.
+
+    Raises:
+        StoreReadOnly: It is a bundle, and to be written.
     """
     mode = "ro" if read_only else "rwc"
     uri = f"{path.as_uri()}?mode={mode}{_immutable(path, read_only=read_only)}"
@@ -25,12 +30,24 @@ def connect(
         uri, uri=True, timeout=0, isolation_level=None, check_same_thread=False
     )
     try:
+        driver.execute(f"PRAGMA busy_timeout={_milliseconds(settings)}")
+        if not read_only:
+            _refuse_bundle(driver, path)
         for pragma in _pragmas(settings, read_only=read_only, shared=shared):
             driver.execute(f"PRAGMA {pragma}")
     except BaseException:
         driver.close()
         raise
     return driver
+
+
+def _refuse_bundle(driver: sqlite3.Connection, path: Path) -> None:
+    if is_bundle(driver):
+        raise StoreReadOnly(f"sqlite:///{path}", WRITTEN_NO_MORE)
+
+
+def _milliseconds(settings: Settings) -> int:
+    return int(settings.busy_timeout.total_seconds() * 1000)
 
 
 def _immutable(path: Path, *, read_only: bool) -> str:
@@ -40,8 +57,7 @@ def _immutable(path: Path, *, read_only: bool) -> str:
 
 
 def _pragmas(settings: Settings, *, read_only: bool, shared: str | None) -> list[str]:
-    busy = int(settings.busy_timeout.total_seconds() * 1000)
-    wanted = [f"busy_timeout={busy}", "mmap_size=0", "trusted_schema=OFF"]
+    wanted = ["mmap_size=0", "trusted_schema=OFF"]
     wanted += ["recursive_triggers=ON"]  # so that REPLACE can't delete an event
     if read_only:
         return [*wanted, "query_only=ON"]

@@ -78,7 +78,7 @@ def streams_of(cursor: Cursor, dialect: str, subject: Subject) -> tuple[str, ...
             return (timer.stream_id(subject.id),)
         case "run":
             return _with_evidence(run.stream_id(subject.id))
-        case _:
+        case "operation":
             return _with_evidence(operation.stream_id(subject.id))
         case _:
             assert_never(subject.kind)

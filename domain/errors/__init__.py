@@ -16,6 +16,7 @@ builds the message: what is wrong, and what to do.
     │   ├── ClaimLost
     │   ├── IdempotencyConflict
     │   ├── InvalidTransition
+    │   ├── NothingRecorded
     │   ├── OperationNotFound
     │   ├── OperationSettled    it had no effect
     │   ├── OutcomeUnknown
@@ -55,6 +56,7 @@ from turnledger.domain.errors.refusal import (
     ClaimLost,
     IdempotencyConflict,
     InvalidTransition,
+    NothingRecorded,
     OperationNotFound,
     OperationSettled,
     OutcomeUnknown,
@@ -99,6 +101,7 @@ __all__ = [
     "InvalidTrigger",
     "LedgerError",
     "NoEffect",
+    "NothingRecorded",
     "OperationNotFound",
     "OperationSettled",
     "OtherGeneration",

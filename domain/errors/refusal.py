@@ -74,6 +74,14 @@ class InvalidTransition(Refusal):
         )
 
 
+class NothingRecorded(Refusal):
+    """The ledger has no event about it."""
+
+    def __init__(self, kind: str, target: str) -> None:
+        name = kind.replace("_", " ")
+        super().__init__(f"there is no event about {name} {target}", **{f"{kind}_id": target})
+
+
 class OperationNotFound(Refusal):
     """No such operation was ever created."""
 

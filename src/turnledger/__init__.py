@@ -1,6 +1,9 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
 from turnledger.asynchronous import AsyncLedger, open_async
+from turnledger.bundling import Bundle
+from turnledger.checkpoint_note import Checkpoint
+from turnledger.checkpoints import Checked, InclusionProof
 from turnledger.copying import Copied, copy
 from turnledger.doctor import Check
 from turnledger.domain.claim import Evidence
@@ -27,6 +30,7 @@ from turnledger.domain.errors import (
     InvalidTrigger,
     LedgerError,
     NoEffect,
+    NothingRecorded,
     OperationNotFound,
     OperationSettled,
     OtherGeneration,
@@ -90,7 +94,10 @@ __all__ = [
     "AttemptsExhausted",
     "BegunTurn",
     "BlockingOperation",
+    "Bundle",
     "Check",
+    "Checked",
+    "Checkpoint",
     "Claim",
     "ClaimLost",
     "Copied",
@@ -103,6 +110,7 @@ __all__ = [
     "IdempotencyConflict",
     "InboxMessage",
     "InboxRecovery",
+    "InclusionProof",
     "InvalidDuration",
     "InvalidIdentifier",
     "InvalidInput",
@@ -116,6 +124,7 @@ __all__ = [
     "Migration",
     "NoEffect",
     "NotReady",
+    "NothingRecorded",
     "OperationNotFound",
     "OperationRecovery",
     "OperationSettled",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from turnledger.domain.errors import InvalidPayload, StoreDamaged, StoreUnavailable
 from turnledger.domain.settings import Settings
+from turnledger.infrastructure.bundle_mark import is_bundle
 from turnledger.infrastructure.failures import translated
 from turnledger.infrastructure.identity import IdentityGenerator
 from turnledger.infrastructure.sqlite import SqliteStore
@@ -60,6 +61,8 @@ def _make_new_generation(partial: Path, source: Path) -> None:
             raise StoreDamaged(str(source), "its pages don't fit together")
         if not new.execute("SELECT 1 FROM sqlite_master WHERE name = 'ledger'").fetchone():
             raise StoreDamaged(str(source), "it is no backup of a ledger")
+        if is_bundle(new):
+            raise StoreDamaged(str(source), "it is a bundle, a part of a ledger, and no backup")
         new.execute("UPDATE ledger SET generation = ?", (IdentityGenerator()(),))
 
 

@@ -6,25 +6,22 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
-from sqlalchemy import Table, bindparam, func, select
+from sqlalchemy import bindparam, func, select
 
-from turnledger.domain import coordinator_turn, thread_queue, timer
 from turnledger.domain.errors import InvalidPayload, StoreDamaged, StoreError, StoreUnavailable
 from turnledger.domain.settings import Settings
-from turnledger.infrastructure import ledger_row
+from turnledger.infrastructure import bundle_file, ledger_row
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
-from turnledger.infrastructure.copy_target import CopiedEvent, CopyTarget, ThreadRows
+from turnledger.infrastructure.copy_target import CopiedEvent, CopyTarget
 from turnledger.infrastructure.ledger_row import LedgerRow
 from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.opening import open_store
 from turnledger.infrastructure.replay import Replay
-from turnledger.infrastructure.schema import TABLES, events, streams, tracking
+from turnledger.infrastructure.schema import events, tracking
 from turnledger.infrastructure.statement import SQLITE, Row, run, statement
 from turnledger.infrastructure.store import Store
-from turnledger.infrastructure.turn_replay import TURN_COLUMNS, TURN_TABLES
-from turnledger.projections.due_timers import due_timers
-from turnledger.projections.receipts import receipts
+from turnledger.infrastructure.unread_rows import unread_rows
 from turnledger.verify import Verification, verify
 
 _PAGE = 1_000
@@ -44,9 +41,6 @@ _LAST_HASHES = statement(
     )
 )
 _TRACKED = statement(select(tracking))
-_THREAD_COLUMN = {receipts.name: "scope"}  # where it has another name
-
-_OF_THREADS = [table for table in TABLES if {"thread_id", "scope"} & set(table.c.keys())]
 
 Step = Literal["copied", "verified"]
 Progress = Callable[[Step, int, int], None]
@@ -125,6 +119,7 @@ def _opened(source: str | os.PathLike[str], settings: Settings) -> Store:
 
 
 def _ledger_in(origin: Store) -> LedgerRow:
+    bundle_file.refuse(origin, "a part of a ledger can't go on as one")
     with origin.reading() as cursor:
         ledger = ledger_row.known(cursor)
     if ledger is None:
@@ -207,10 +202,10 @@ class _Copying:
             self._compare_ends()
             results.append(self._verified())
 
-        threads = self.replay.unread_threads()
         with self.origin.reading(snapshot=True) as cursor:
             tracked = run(cursor, self.origin.dialect, _TRACKED, {}).fetchall()
-            unread = list(self._as_they_are(cursor, threads))
+            names = list(self.chain.last)
+            unread = list(unread_rows(cursor, self.origin.dialect, self.replay, names))
 
         def heads() -> Iterator[Row]:
             known = self.replay.rows_of_heads()
@@ -218,38 +213,6 @@ class _Copying:
 
         self.target.finish(heads, unread, tracked, check)
         return results[-1] if results else self._verified()
-
-    def _as_they_are(self, cursor: object, threads: set[str]) -> Iterator[ThreadRows]:
-        """The source's rows about threads with events of a newer release."""
-
-        def found(table: Table, column: str, name: str) -> ThreadRows:
-            query = statement(select(table).where(table.c[column] == bindparam("name")))
-            rows = run(cursor, self.origin.dialect, query, {"name": name}).fetchall()
-            return ThreadRows(table, (column, name), rows)
-
-        for thread_id in sorted(threads):
-            for table in _OF_THREADS:
-                column = _THREAD_COLUMN.get(table.name, "thread_id")
-                names = {thread_id, f"thread:{thread_id}"} if column == "scope" else {thread_id}
-                yield from (found(table, column, name) for name in sorted(names))
-        queues = {thread_queue.stream_id(thread_id) for thread_id in threads}
-        unread = {name for name in self.chain.last if self.replay.is_unread_stream(name)}
-        for stream_id in sorted(queues | unread):
-            yield found(streams, "stream_id", stream_id)
-        for table, column, name in self._unread_things():
-            yield found(table, column, name)
-
-    def _unread_things(self) -> Iterator[tuple[Table, str, str]]:
-        """The rows about what isn't a thread, and can't be replayed: table, column, name."""
-        for timer_id in sorted(self.replay.unread_timers()):
-            yield due_timers, "timer_id", timer_id
-            yield receipts, "stream_id", timer.stream_id(timer_id)
-        for turn_id in sorted(self.replay.unread_turns()):
-            for table in TURN_TABLES:
-                yield table, TURN_COLUMNS[table.name], turn_id
-            yield receipts, "stream_id", coordinator_turn.stream_id(turn_id)
-        for table, key in self.replay.unread_operations():
-            yield table, table.primary_key.columns[0].name, key
 
     def _verified(self) -> Verification:
         found = verify(self.target.store, lambda count: self._tell("verified", count))

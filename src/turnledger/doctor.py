@@ -9,6 +9,7 @@ from typing import Literal
 from sqlalchemy import text
 
 from turnledger.domain.duration import from_microseconds, to_microseconds
+from turnledger.infrastructure import bundle_file
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.migration import HEAD
 from turnledger.infrastructure.sqlite import SqliteStore
@@ -50,7 +51,9 @@ class Check:
 def doctor(backend: Backend) -> tuple[Check, ...]:
     """Look at the database's build, its settings, its disk and its clock."""
     store = backend.store
-    if isinstance(store, SqliteStore):
+    if bundle_file.is_one(store):
+        checks = [_build(), _bundle()]
+    elif isinstance(store, SqliteStore):
         checks = [_build(), _journal(store), _log(store), _disk(store)]
     else:
         checks = [Check(*facts) for facts in store.examined()]
@@ -66,6 +69,11 @@ def is_exposed(version: tuple[int, int, int]) -> bool:
 def _schema(backend: Backend) -> Check:
     message = f"schema {HEAD}, ledger {backend.ledger_id}, generation {backend.generation}"
     return Check(name="ledger", status="ok", message=message)
+
+
+def _bundle() -> Check:
+    message = "evidence of a part of a ledger, to be read only; `turnledger verify` tests it"
+    return Check(name="bundle", status="ok", message=message)
 
 
 def _build() -> Check:

@@ -23,6 +23,7 @@ from turnledger.infrastructure.statement import POSTGRESQL
 from turnledger.log import Cursor, Log, RecordedEvent
 from turnledger.operations import Operations
 from turnledger.past import At, Past, past_of
+from turnledger.provable import Provable
 from turnledger.queue import Queue
 from turnledger.rebuild import Rebuilt, rebuild
 from turnledger.recovery import Recovery
@@ -33,7 +34,7 @@ from turnledger.verify import Progress, Verification, verify
 from turnledger.why import Why, why
 
 
-class Ledger:
+class Ledger(Provable):
     """An open ledger. A context manager; safe to share between threads.
 
     Attributes:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Table, bindparam, select
 
+from turnledger.bundled import Bundled, bundled
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper
@@ -41,7 +42,7 @@ class Finding:
     """Something that isn't as it ought to be.
 
     Attributes:
-        where: events, or the table.
+        where: events, or the table; or the bundle.
         position: Of the event, if it is one.
         row: The key of the row, if it is one.
     """
@@ -59,7 +60,7 @@ class Verification:
     Attributes:
         ok: Whether nothing was found.
         findings: Bad events in the order of their positions, then bad rows.
-        notes: What couldn't be looked at, and why: events of a newer release.
+        notes: What couldn't be looked at, and why: events of a newer release; and what a bundle is.
         events: How many events were looked at; likewise streams, and rows of the read models.
     """
 
@@ -78,7 +79,7 @@ def verify(store: Store, progress: Progress | None = None) -> Verification:
         store: The ledger's.
         progress: Is told how many events have been looked at, every so often.
     """
-    inspection = _Inspection()
+    inspection = _Inspection(bundled(store))
     try:
         for page in _pages(store):
             inspection.events(page)
@@ -113,12 +114,13 @@ def _pages(store: Store) -> Iterator[list[Row]]:
 class _Inspection:
     """What has been seen and found so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_bundle: Bundled | None) -> None:
         self.replay = Replay()
-        self.chain = Chain()
+        self.chain = Chain(gaps=of_bundle is not None)
         self.rows = 0
+        self._bundled = of_bundle
         self._findings: list[Finding] = []
-        self._notes: list[str] = []
+        self._notes: list[str] = [of_bundle.note] if of_bundle else []
 
     def events(self, page: list[Row]) -> None:
         """The next events, in the order of their positions."""
@@ -130,6 +132,9 @@ class _Inspection:
         position = self.chain.position
         for flaw in flaws:
             self._bad(position, flaw)
+        if self._bundled is not None:
+            for flaw in self._bundled.flaws(position, str(row[1]), row[-1]):
+                self._bad(position, flaw)
         if is_event:
             self.replay.add(position, _MAPPER.to_replay(row), row[-1])
         else:
@@ -175,8 +180,17 @@ class _Inspection:
         row = ", ".join(map(str, place))
         self._findings.append(Finding(where=table.name, row=row, message=message))
 
+    def _beside_events(self) -> None:
+        """What of a bundle is of no single event that is there."""
+        for position, message in self._bundled.rest(self.chain.last) if self._bundled else ():
+            if position is None:
+                self._findings.append(Finding(where="bundle", row="contents", message=message))
+            else:
+                self._bad(position, message)
+
     def result(self) -> Verification:
         """What was found."""
+        self._beside_events()
         broken = [
             Finding(where="events", position=position, message=message)
             for position, message in self.replay.broken

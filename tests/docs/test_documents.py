@@ -71,6 +71,16 @@ def test_the_commands_on_backups_work_one_after_the_other(tmp_path: Path) -> Non
         assert [turn.submission for turn in ledger.queue.list("thread-1")] == [{"text": "kept"}]
 
 
+def test_the_commands_on_evidence_work_one_after_the_other(tmp_path: Path) -> None:
+    with turnledger.open(tmp_path / "turnledger.db") as ledger:
+        ledger.queue.append("thread-1", {"text": "kept"})
+    lines = commands(ROOT / "docs" / "evidence.md")
+    assert len(lines) > 8
+    for line in lines:
+        done = run(line, tmp_path)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
+
+
 def test_the_commands_on_a_server_work_on_one(tmp_path: Path, postgresql_database: str) -> None:
     with turnledger.open(tmp_path / "turnledger.db") as ledger:
         ledger.queue.append("thread-1", {"text": "moved"})

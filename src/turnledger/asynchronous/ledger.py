@@ -87,6 +87,11 @@ class AsyncLedger(Twin[Ledger]):
         """See `Ledger.generation`."""
         return self._service.generation
 
+    @property
+    def is_bundle(self) -> bool:
+        """See `Ledger.is_bundle`."""
+        return self._service.is_bundle
+
     def acting_as(
         self,
         actor: str | None = None,
@@ -118,6 +123,11 @@ class AsyncLedger(Twin[Ledger]):
     rebuild = awaited(Ledger.rebuild)
     doctor = awaited(Ledger.doctor)
     backup = awaited(Ledger.backup)
+    checkpoint = awaited(Ledger.checkpoint)
+    check = awaited(Ledger.check)
+    check_all = awaited(Ledger.check_all)
+    prove = awaited(Ledger.prove)
+    bundle = awaited(Ledger.bundle)
 
     async def wait_for_change(
         self,

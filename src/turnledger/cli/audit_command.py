@@ -1,12 +1,14 @@
 """`turnledger why`, `verify`, `rebuild` and `doctor`: what is the matter, and what helps?"""
 
+import dataclasses
 import sys
 
 import click
 
-from turnledger import Rebuilt, Verification, Why
+from turnledger import Checked, Rebuilt, Verification, Why
 from turnledger.cli.command import LedgerCommand
 from turnledger.cli.event_view import COLUMNS, event_row
+from turnledger.cli.evidence_command import read_checkpoints, show_checked
 from turnledger.cli.parameter import THREAD, thread_argument
 from turnledger.cli.plain_text import counted
 from turnledger.cli.reason import explained
@@ -54,14 +56,36 @@ def _show_why(layout: Layout, answer: Why) -> None:
     example="turnledger verify",
     exits={0: "the ledger is whole", 1: "something isn't as it ought to be"},
 )
-def verify() -> int:
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Look also whether the log begins with what the checkpoints in it say, as check does.",
+)
+def verify(checkpoint: str | None) -> int:
     """Look whether the ledger is whole: events, hash chain, rules, read models."""
     session = current()
+    wanted = () if checkpoint is None else read_checkpoints(checkpoint)
     with session.reading() as ledger:
         shows = is_watched() and not session.as_json
         found = ledger.verify(_progress if shows else None)
-    session.answer(found, lambda layout: _show_verification(layout, found))
-    return 0 if found.ok else 1
+        checked = ledger.check_all(wanted) if wanted else ()
+    fine = found.ok and all(one.ok for one in checked)
+
+    def show(layout: Layout) -> None:
+        _show_verification(layout, found)
+        show_checked(layout, checked)
+
+    session.answer(_with_checkpoints(found, checked), show)
+    return 0 if fine else 1
+
+
+def _with_checkpoints(found: Verification, checked: tuple[Checked, ...]) -> object:
+    """The answer to --json; only where checkpoints were given, it says something of them."""
+    if not checked:
+        return found
+    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    fine = found.ok and all(one.ok for one in checked)
+    return {**fields, "ok": fine, "checkpoints": checked}
 
 
 def is_watched() -> bool:

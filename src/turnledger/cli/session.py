@@ -117,7 +117,13 @@ def _opened(location: str, *, read_only: bool) -> Generator[turnledger.Ledger]:
     except (turnledger.StoreUnavailable, turnledger.StoreReadOnly) as error:
         raise explained(error, read_only=read_only) from error
     with ledger:
-        yield ledger
+        try:
+            yield ledger
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            if not ledger.is_bundle or isinstance(error, turnledger.LedgerError):
+                raise
+            reason = "something in the bundle can't be read; see what `turnledger verify` finds"
+            raise turnledger.StoreDamaged(location, reason) from error
 
 
 def explained(error: turnledger.StoreError, *, read_only: bool) -> turnledger.StoreError:

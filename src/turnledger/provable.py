@@ -1,0 +1,94 @@
+"""What a ledger offers to those who want proof of what it holds."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from turnledger import checkpoints
+from turnledger.bundling import Bundle, bundle
+from turnledger.checkpoint_note import Checkpoint
+from turnledger.checkpoints import Checked, InclusionProof
+from turnledger.domain.errors import InvalidPayload
+from turnledger.domain.identifier import check_identifier
+from turnledger.infrastructure import bundle_file
+from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.subject import Kind, Subject
+
+
+class Provable:
+    """The part of `Ledger` that makes checkpoints and proofs."""
+
+    _backend: Backend
+
+    @property
+    def is_bundle(self) -> bool:
+        """Whether it is a bundle: evidence of a part of a ledger, which can only be read."""
+        return bundle_file.is_one(self._backend.store)
+
+    def checkpoint(self) -> Checkpoint:
+        """What the whole log is now: its size and the root of its Merkle tree (RFC 6962, 2.1).
+
+        Keep its text where nobody who can write the ledger can write, or let others' tools sign it.
+
+        Of a bundle, it is the one of the log that it was made of.
+
+        Raises:
+            StoreDamaged: An event is missing, or its hash is none.
+        """
+        carried = checkpoints.carried(self._backend.store)
+        return checkpoints.take(self._backend).checkpoint if carried is None else carried
+
+    def check(self, checkpoint: Checkpoint) -> Checked:
+        """Look whether the log still begins with the events that a checkpoint is about.
+
+        Events are compared by their hashes; `verify` shows that their bytes give these. A ledger
+        that was restored from a backup is still the same one: what the backup held is compared,
+        and what it didn't is gone.
+        """
+        return self.check_all([checkpoint])[0]
+
+    def check_all(self, several: Iterable[Checkpoint]) -> tuple[Checked, ...]:
+        """The same for several checkpoints; the log is read once."""
+        return checkpoints.check(self._backend, several)
+
+    def prove(self, position: int) -> InclusionProof:
+        """The proof that an event is at its position; the hashes of the whole log are read.
+
+        Args:
+            position: The event's, from 1 on.
+
+        Raises:
+            InvalidPayload: There is no such event.
+            StoreDamaged: An event is missing, or its hash is none.
+        """
+        return checkpoints.prove(self._backend, position)
+
+    def bundle(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        thread_id: str | None = None,
+        work_item_id: str | None = None,
+    ) -> Bundle:
+        """Write all that happened to a thread, or to a work item, into a file for somebody else.
+
+        It is a ledger that can be read with `open(…, read_only=True)`, and proves by itself that
+        its events are in this log; see docs/evidence.md. The files of attachments aren't in it.
+
+        Args:
+            path: A new file.
+            thread_id: Which thread; or
+            work_item_id: which work item.
+
+        Raises:
+            InvalidPayload: There is a file of that name; or not one of the two is given.
+            NothingRecorded: No event is about it.
+            StoreDamaged: The log isn't whole.
+        """
+        kinds: dict[Kind, str | None] = {"thread": thread_id, "work_item": work_item_id}
+        given = [Subject(kind, one) for kind, one in kinds.items() if one is not None]
+        if len(given) != 1:
+            raise InvalidPayload("bundle", "is about a thread_id or a work_item_id")
+        [subject] = given
+        check_identifier(f"{subject.kind}_id", subject.id)
+        return bundle(self._backend, Path(path).absolute(), subject)
