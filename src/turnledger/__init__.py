@@ -79,6 +79,7 @@ from turnledger.ledger import (
 from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
 from turnledger.recovery import Recovered
+from turnledger.replaying import Difference, ReplayedEvent, ReplayReport, Unread
 from turnledger.thread_values import ThreadDeletion, ThreadSummary
 from turnledger.timers import Scheduler
 from turnledger.verify import Finding, Verification
@@ -96,6 +97,7 @@ __all__ = [
     "Cron",
     "Cursor",
     "Delay",
+    "Difference",
     "Evidence",
     "Finding",
     "Firing",
@@ -133,6 +135,8 @@ __all__ = [
     "Refusal",
     "Rejected",
     "ReorderMismatch",
+    "ReplayReport",
+    "ReplayedEvent",
     "RequestChanged",
     "Resumption",
     "RetryPolicy",
@@ -160,6 +164,7 @@ __all__ = [
     "TurnClaim",
     "TurnNotFound",
     "TurnRecovery",
+    "Unread",
     "Unreadable",
     "Verification",
     "Why",

@@ -14,7 +14,8 @@ from turnledger.backup import backup
 from turnledger.backup import restore as restore_file
 from turnledger.coordinator import Coordinator
 from turnledger.doctor import Check, doctor
-from turnledger.domain.errors import InvalidDuration, StoreError
+from turnledger.domain.errors import InvalidDuration, InvalidPayload, StoreError
+from turnledger.domain.identifier import check_identifier
 from turnledger.domain.settings import Settings
 from turnledger.inbox import Inbox
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
@@ -28,10 +29,12 @@ from turnledger.infrastructure.opening import (
 )
 from turnledger.infrastructure.sqlite import SqliteStore
 from turnledger.infrastructure.statement import SQLITE
+from turnledger.infrastructure.subject import Subject
 from turnledger.log import Log
 from turnledger.operations import Operations
 from turnledger.queue import Queue
 from turnledger.recovery import Recovery
+from turnledger.replaying import ReplayReport, replay
 from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
@@ -135,6 +138,34 @@ class Ledger:
             progress: Is told how many events have been looked at, every so often.
         """
         return verify(self._backend.store, progress)
+
+    def replay(
+        self,
+        *,
+        thread_id: str | None = None,
+        work_item_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> ReplayReport:
+        """Decide every recorded command again by the code of now, and compare: nothing is changed.
+
+        A command that led to no event left no record, so it isn't decided again.
+
+        Args:
+            thread_id: Only those of one thread: its life, its queue, its inbox and its timers.
+            work_item_id: Only those of one work item: its turns, runs and operations.
+            progress: Is told how many events have been looked at, every so often.
+
+        Raises:
+            InvalidPayload: Both are given.
+        """
+        subject: Subject | None = None
+        if thread_id is not None:
+            subject = Subject("thread", check_identifier("thread_id", thread_id))
+        if work_item_id is not None:
+            if subject is not None:
+                raise InvalidPayload("work_item_id", "can't be given beside a thread_id")
+            subject = Subject("work_item", check_identifier("work_item_id", work_item_id))
+        return replay(self._backend.store, subject, progress)
 
     def doctor(self) -> tuple[Check, ...]:
         """Look whether the place where the ledger lives is a safe one."""

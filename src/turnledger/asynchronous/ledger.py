@@ -102,6 +102,7 @@ class AsyncLedger(Twin[Ledger]):
 
     why = awaited(Ledger.why)
     verify = awaited(Ledger.verify)
+    replay = awaited(Ledger.replay)
     doctor = awaited(Ledger.doctor)
     backup = awaited(Ledger.backup)
 
