@@ -2,12 +2,15 @@
 
 import heapq
 from collections.abc import Mapping
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from turnledger.domain import inbox
 from turnledger.domain.event import Event
 from turnledger.domain.inbox import Message, State
 from turnledger.domain.thread import Lifecycle
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 LIVE = frozenset(("pending", "claimed", "expired"))
 _NO_MESSAGES: Mapping[str, Message] = {}

@@ -111,9 +111,7 @@ EVIDENCE: dict[type[Event], tuple[type[evidence.KeepCommand], str]] = {
     evidence.KeepOfRun.EVENT: (evidence.KeepOfRun, "run_id"),
     evidence.KeepOfOperation.EVENT: (evidence.KeepOfOperation, "key"),
 }
-_CLASSES = {
-    category: {one.NAME: one for one in kind.classes} for category, kind in KINDS.items()
-}
+_CLASSES = {category: {one.NAME: one for one in kind.classes} for category, kind in KINDS.items()}
 
 # The commands that can lead to more than one event in a stream: whether this was the last one.
 _ENDS: dict[type[RecordedCommand], Callable[[Mapping[str, Any], Event], bool]] = {
@@ -228,7 +226,7 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
     changed, trigger = dict(given.pop("changed", {})), given.pop("trigger", None)
     if trigger is not None:
         changed["trigger"] = trigger
-    return {"changed": changed}
+    return {"changed": changed} if changed else {}
 
 
 def _needed(kind: type[RecordedCommand]) -> frozenset[str]:

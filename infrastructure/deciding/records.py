@@ -9,6 +9,8 @@ from turnledger.domain.event import Event, Metadata
 from turnledger.domain.limits import DEFAULT_LIMITS, Context, Limits
 from turnledger.domain.retry_policy import RetryPolicy
 
+_NOWHERE = object()
+
 
 class NotRecorded(Exception):
     """A record that this release can't make a command of.
@@ -63,7 +65,8 @@ def record_in(metadata: Metadata) -> CommandRecord:
     """
     match metadata.get("command"):
         case {"name": str(name), "id": str(command_id), "arguments": dict(arguments)} as stored:
-            limits, now = stored.get("limits", {}), stored.get("now")
+            known: Mapping[str, Any] = stored
+            limits, now = known.get("limits", {}), known.get("now")
             return CommandRecord(name, command_id, arguments, limits, now)
         case _:
             msg = "no command is recorded beside it"
@@ -80,20 +83,19 @@ def resolved(arguments: Mapping[str, Any], events: Sequence[Event]) -> dict[str,
         arguments: As they are recorded.
         events: All that the command led to in one stream, in order.
     """
-    given: dict[str, Any] = {}
-    for name, stored in arguments.items():
-        if type(stored) is not dict or len(stored) != 1:
-            given[name] = stored
-        elif "$event" in stored:
-            field = stored["$event"]
-            having = (event for event in events if field in type(event).model_fields)
-            given |= {name: getattr(event, field) for event in list(having)[:1]}
-        elif "$events" in stored:
-            field = stored["$events"]
-            given[name] = tuple(getattr(event, field, None) for event in events)
-        else:
-            given[name] = stored
-    return given
+    given = {name: _followed(stored, events) for name, stored in arguments.items()}
+    return {name: value for name, value in given.items() if value is not _NOWHERE}
+
+
+def _followed(stored: Any, events: Sequence[Event]) -> Any:
+    match stored:
+        case {"$event": str(name)} if len(stored) == 1:
+            having = (event for event in events if name in type(event).model_fields)
+            return next((getattr(event, name) for event in having), _NOWHERE)
+        case {"$events": str(name)} if len(stored) == 1:
+            return tuple(getattr(event, name, None) for event in events)
+        case _:
+            return stored
 
 
 def _limits(stored: Mapping[str, Any]) -> Limits:

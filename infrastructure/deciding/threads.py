@@ -7,8 +7,7 @@ that none is used twice.
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnledger.domain import inbox, thread, thread_queue, timer
 from turnledger.domain.duration import from_microseconds
@@ -16,6 +15,9 @@ from turnledger.domain.event import Event
 from turnledger.domain.thread import Thread
 from turnledger.domain.timer import Content, Surroundings, Timer
 from turnledger.infrastructure.deciding.inboxes import LiveInbox
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 CATEGORIES = frozenset((thread_queue.CATEGORY, inbox.CATEGORY, timer.CATEGORY, thread.CATEGORY))
 
@@ -105,7 +107,10 @@ class ThreadStates:
 
     def _timer_before(self, timer_id: str, event: Event) -> timer.State:
         """A timer with what its command reads of its thread."""
-        state, thread_id = self._timers.get(timer_id, timer.State()), self._thread_of(timer_id, event)
+        state, thread_id = (
+            self._timers.get(timer_id, timer.State()),
+            self._thread_of(timer_id, event),
+        )
         queue, messages = self._queues.get(thread_id), self._inboxes.get(thread_id)
         around = Surroundings(
             lifecycle=self._life(thread_id),

@@ -59,7 +59,18 @@ def test_there_is_a_command_for_every_service() -> None:
         *(f"attempt {name}" for name in attempt.split()),
         *(f"run {name}" for name in run.split()),
         *(f"operation {name}" for name in operation.split()),
-        *("why", "log", "doctor", "verify", "backup", "restore", "copy", "migrate", "demo"),
+        *(
+            "why",
+            "log",
+            "doctor",
+            "verify",
+            "replay",
+            "backup",
+            "restore",
+            "copy",
+            "migrate",
+            "demo",
+        ),
         "run-timers",
     }
 

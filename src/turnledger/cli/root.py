@@ -17,6 +17,7 @@ from turnledger.cli import (
     migrate_command,
     operation_claim_command,
     operation_command,
+    replay_command,
     run_command,
     settling_command,
     thread_command,
@@ -113,6 +114,7 @@ main.add_command(operation)
 main.add_command(thread_command.thread)
 for module in (
     audit_command,
+    replay_command,
     log_command,
     backup_command,
     copy_command,

@@ -79,7 +79,9 @@ class DecidingAgain:
         if stream_id in self._closed:
             self._pass(position, stream_id, self._closed[stream_id])
         elif isinstance(event, Unknown):
-            self.close(position, stream_id, event.reason, damaged=event.reason.startswith("damaged"))
+            self.close(
+                position, stream_id, event.reason, damaged=event.reason.startswith("damaged")
+            )
         else:
             self._take(position, stream_id, event, envelope)
 
@@ -186,7 +188,9 @@ class DecidingAgain:
         else:
             self._differs(part, shown(answered), refusal)
 
-    def _differs(self, part: _Part, answered: tuple[ReplayedEvent, ...], refusal: str | None) -> None:
+    def _differs(
+        self, part: _Part, answered: tuple[ReplayedEvent, ...], refusal: str | None
+    ) -> None:
         version = _other_time_zone_data(part)
         if version is not None:
             first, count = self._zoned.get(version, (part.position, 0))
