@@ -50,6 +50,20 @@ class Kind(NamedTuple):
     decide: Decide
 
 
+class Known(NamedTuple):
+    """What was known before a command, and is in no record of it.
+
+    Attributes:
+        thread_id: Of a timer: its thread.
+        earlier: Of an operation that hasn't begun: the event that created it.
+    """
+
+    thread_id: str = ""
+    earlier: tuple[Event, ...] = ()
+
+
+UNKNOWN = Known()
+
 KINDS: dict[str, Kind] = {
     thread_queue.CATEGORY: Kind(
         (
@@ -159,7 +173,7 @@ def rebuilt(
     stream_id: str,
     record: CommandRecord,
     events: Sequence[Event],
-    thread_id: str | None = None,
+    known: Known = UNKNOWN,
 ) -> Any:
     """A command as it was decided.
 
@@ -168,12 +182,12 @@ def rebuilt(
         stream_id: Where its events are.
         record: What is recorded of it.
         events: All that it led to there, in order.
-        thread_id: Of a timer that is there already: its thread, which is in no record.
+        known: What is in no record, since it was known before.
 
     Raises:
         NotRecorded: The record doesn't fit the class.
     """
-    given = _converted(resolved(record.arguments, events))
+    given = _converted(resolved(record.arguments, events, known.earlier))
     category, _, name = stream_id.partition(":")
     if issubclass(kind, evidence.KeepCommand):
         given.setdefault(EVIDENCE[kind.EVENT][1], name.partition(":")[2])
@@ -181,7 +195,7 @@ def rebuilt(
         given[KINDS[category].target] = name
     if issubclass(kind, timers.TimerCommand):
         given["time_zone_data"] = _time_zone_data(events)
-        given.setdefault("thread_id", thread_id or "")
+        given.setdefault("thread_id", known.thread_id)
     if issubclass(kind, timers.Update | timers.Fire):
         given |= _changes(given)
     for missing in _needed(kind) - given.keys():

@@ -63,17 +63,19 @@ def record_in(metadata: Metadata) -> CommandRecord:
     Raises:
         NotRecorded: There is none.
     """
-    match metadata.get("command"):
-        case {"name": str(name), "id": str(command_id), "arguments": dict(arguments)} as stored:
-            known: Mapping[str, Any] = stored
-            limits, now = known.get("limits", {}), known.get("now")
+    stored: Any = metadata.get("command")
+    match stored:
+        case {"name": str(name), "id": str(command_id), "arguments": dict(arguments)}:
+            limits, now = stored.get("limits", {}), stored.get("now")
             return CommandRecord(name, command_id, arguments, limits, now)
         case _:
             msg = "no command is recorded beside it"
             raise NotRecorded(msg)
 
 
-def resolved(arguments: Mapping[str, Any], events: Sequence[Event]) -> dict[str, Any]:
+def resolved(
+    arguments: Mapping[str, Any], events: Sequence[Event], earlier: Sequence[Event] = ()
+) -> dict[str, Any]:
     """The arguments with their pointers followed.
 
     A pointer to a field is followed into the first event that has it. An argument whose field none
@@ -82,15 +84,17 @@ def resolved(arguments: Mapping[str, Any], events: Sequence[Event]) -> dict[str,
     Args:
         arguments: As they are recorded.
         events: All that the command led to in one stream, in order.
+        earlier: Where a field stands that none of them has, since the command had to repeat it.
     """
-    given = {name: _followed(stored, events) for name, stored in arguments.items()}
+    given = {name: _followed(stored, events, earlier) for name, stored in arguments.items()}
     return {name: value for name, value in given.items() if value is not _NOWHERE}
 
 
-def _followed(stored: Any, events: Sequence[Event]) -> Any:
+def _followed(stored: Any, events: Sequence[Event], earlier: Sequence[Event]) -> Any:
     match stored:
         case {"$event": str(name)} if len(stored) == 1:
-            having = (event for event in events if name in type(event).model_fields)
+            found = (*events, *earlier)
+            having = (event for event in found if name in type(event).model_fields)
             return next((getattr(event, name) for event in having), _NOWHERE)
         case {"$events": str(name)} if len(stored) == 1:
             return tuple(getattr(event, name, None) for event in events)

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from turnledger.domain import coordinator_turn, evidence, operation, run, work_item
+from turnledger.domain import coordinator_turn, evidence, operation, run, timer, work_item
 from turnledger.domain.event import Event
 from turnledger.infrastructure.deciding import threads
+from turnledger.infrastructure.deciding.kinds import UNKNOWN, Known
 from turnledger.infrastructure.deciding.threads import ThreadStates
 
 _TARGETS = ("queued_turn_id", "message_id", "attempt")
@@ -22,6 +23,7 @@ class States:
         self._items: dict[str, work_item.State] = {}
         self._runs: dict[str, run.State] = {}
         self._operations: dict[str, operation.State] = {}
+        self._created: dict[str, Event] = {}  # of operations that haven't begun
         self._evidence: defaultdict[tuple[str, str], set[tuple[str, int, str]]] = defaultdict(set)
 
     def before(self, stream_id: str, event: Event) -> Any:
@@ -64,6 +66,18 @@ class States:
         else:
             self._fold_work(category, stream_id, event)
 
+    def known(self, stream_id: str, state: Any) -> Known:
+        """What is in no record of a command.
+
+        Args:
+            stream_id: Where its first event is, which isn't folded yet.
+            state: What it was decided on.
+        """
+        if isinstance(state, timer.State):
+            return Known(thread_id=state.thread_id)
+        created = self._created.get(stream_id)
+        return UNKNOWN if created is None else Known(earlier=(created,))
+
     def depends_on(self, stream_id: str, event: Event) -> Iterator[str]:
         """The other streams on which a decision depends, before its first event is folded."""
         category = stream_id.partition(":")[0]
@@ -85,7 +99,11 @@ class States:
                 self._runs[stream_id] = run.evolve(held, event)
             case operation.CATEGORY:
                 effect = self._operations.get(stream_id, operation.State())
-                self._operations[stream_id] = operation.evolve(effect, event)
+                self._operations[stream_id] = effect = operation.evolve(effect, event)
+                if isinstance(event, operation.Operation.Created):
+                    self._created[stream_id] = event
+                elif effect.execution != "not_started":
+                    self._created.pop(stream_id, None)
             case _:
                 msg = f"no aggregate has streams of the category {category!r}"
                 raise ValueError(msg)

@@ -91,11 +91,6 @@ class ThreadStates:
         if category != thread.CATEGORY:
             yield thread.stream_id(name)
 
-    def time_zone_data(self, stream_id: str) -> str:
-        """The version by which a timer's next run was computed; empty if by none."""
-        name = stream_id.partition(":")[2]
-        return self._timers.get(name, timer.State()).time_zone_data
-
     def _life(self, thread_id: str) -> thread.Lifecycle:
         known = self._lives.get(thread_id)
         return "active" if known is None else known.lifecycle

@@ -20,7 +20,7 @@ from turnledger.domain.payload import decode
 from turnledger.domain.retry_policy import RetryPolicy
 from turnledger.domain.timer.commands import Create, TimerCommand
 from turnledger.domain.trigger import Cron, Delay, Schedule
-from turnledger.infrastructure.deciding.kinds import EVIDENCE, KINDS, class_of, rebuilt
+from turnledger.infrastructure.deciding.kinds import EVIDENCE, KINDS, Known, class_of, rebuilt
 from turnledger.infrastructure.deciding.records import CommandRecord, NotRecorded, record_in
 from turnledger.infrastructure.origin import Origin, recorded
 
@@ -94,7 +94,7 @@ def read_again(command: Any, category: str, context: Context) -> tuple[CommandRe
     known = EVIDENCE[type(command).EVENT] if category == evidence.CATEGORY else None
     name = getattr(command, known[1] if known else KINDS[category].target)
     stream_id = f"{category}:about:{name}" if known else f"{category}:{name}"
-    return record, rebuilt(type(command), stream_id, record, events_of(command), target)
+    return record, rebuilt(type(command), stream_id, record, events_of(command), Known(target))
 
 
 @pytest.mark.parametrize("in_full", [True, False])

@@ -8,7 +8,7 @@ from turnledger.domain.command import RecordedCommand
 from turnledger.domain.errors import LedgerError
 from turnledger.domain.event import Envelope, Event, Unknown
 from turnledger.domain.trigger import time_zone
-from turnledger.infrastructure.deciding.kinds import class_of, decided, is_complete, rebuilt
+from turnledger.infrastructure.deciding.kinds import Known, class_of, decided, is_complete, rebuilt
 from turnledger.infrastructure.deciding.records import CommandRecord, NotRecorded, record_in
 from turnledger.infrastructure.deciding.states import States
 from turnledger.replaying.report import (
@@ -31,7 +31,7 @@ class _Part:
 
     Attributes:
         state: What it was decided on.
-        time_zone_data: Of a timer: the version by which its next run was computed before.
+        known: What is in no record of it.
     """
 
     position: int
@@ -40,7 +40,7 @@ class _Part:
     record: CommandRecord
     recorded_at: int
     state: Any
-    time_zone_data: str
+    known: Known
     events: list[Event] = field(default_factory=list)
 
 
@@ -152,12 +152,9 @@ class DecidingAgain:
             if other in self._closed:
                 self._pass(position, stream_id, f"it depends on {other}: {self._closed[other]}")
                 return None
-        data = ""
-        if stream_id.startswith(timer.CATEGORY):
-            data = self._states.threads.time_zone_data(stream_id)
         before = self._states.before(stream_id, event)
-        at = envelope.recorded_at
-        part = _Part(position, stream_id, kind, record, at, before, data)
+        known = self._states.known(stream_id, before)
+        part = _Part(position, stream_id, kind, record, envelope.recorded_at, before, known)
         self._open[stream_id] = part
         return part
 
@@ -168,8 +165,7 @@ class DecidingAgain:
             return
         try:
             context = part.record.context(part.recorded_at)
-            thread_id = getattr(part.state, "thread_id", None)
-            command = rebuilt(part.kind, stream_id, part.record, part.events, thread_id)
+            command = rebuilt(part.kind, stream_id, part.record, part.events, part.known)
         except NotRecorded as error:
             self._pass(part.position, stream_id, error.reason, events=len(part.events))
             return
@@ -229,7 +225,7 @@ def _other_time_zone_data(part: _Part) -> str | None:
     if part.stream_id.partition(":")[0] != timer.CATEGORY:
         return None
     said = {str(getattr(event, "time_zone_data", "")) for event in part.events}
-    others = (said | {part.time_zone_data}) - {"", time_zone.VERSION}
+    others = (said | {part.state.time_zone_data}) - {"", time_zone.VERSION}
     return min(others, default=None)
 
 
