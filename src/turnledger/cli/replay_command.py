@@ -20,7 +20,7 @@ _VALUE = 80  # characters of a value in a line
 @click.command(
     "replay",
     cls=LedgerCommand,
-    needs={"[THREAD]": f"{THREAD}; default: all that is in the ledger"},
+    needs={"THREAD": f"{THREAD}; default: all that is in the ledger"},
     example="""turnledger replay
     turnledger replay chat-1
     turnledger replay --work-item item-1 --json""",
