@@ -14,8 +14,7 @@ from turnledger.backup import backup
 from turnledger.backup import restore as restore_file
 from turnledger.coordinator import Coordinator
 from turnledger.doctor import Check, doctor
-from turnledger.domain.errors import InvalidDuration, InvalidPayload, StoreError
-from turnledger.domain.identifier import check_identifier
+from turnledger.domain.errors import InvalidDuration, StoreError
 from turnledger.domain.settings import Settings
 from turnledger.inbox import Inbox
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
@@ -29,12 +28,11 @@ from turnledger.infrastructure.opening import (
 )
 from turnledger.infrastructure.sqlite import SqliteStore
 from turnledger.infrastructure.statement import SQLITE
-from turnledger.infrastructure.subject import Subject
 from turnledger.log import Log
 from turnledger.operations import Operations
 from turnledger.queue import Queue
 from turnledger.recovery import Recovery
-from turnledger.replaying import ReplayReport, replay
+from turnledger.replaying import ReplayReport, chosen, replay
 from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
@@ -158,14 +156,7 @@ class Ledger:
         Raises:
             InvalidPayload: Both are given.
         """
-        subject: Subject | None = None
-        if thread_id is not None:
-            subject = Subject("thread", check_identifier("thread_id", thread_id))
-        if work_item_id is not None:
-            if subject is not None:
-                raise InvalidPayload("work_item_id", "can't be given beside a thread_id")
-            subject = Subject("work_item", check_identifier("work_item_id", work_item_id))
-        return replay(self._backend.store, subject, progress)
+        return replay(self._backend.store, chosen(thread_id, work_item_id), progress)
 
     def doctor(self) -> tuple[Check, ...]:
         """Look whether the place where the ledger lives is a safe one."""

@@ -10,6 +10,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, select
 
+from turnledger.domain.errors import InvalidPayload
+from turnledger.domain.identifier import check_identifier
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper
@@ -20,7 +22,7 @@ from turnledger.infrastructure.subject import Subject, streams_of
 from turnledger.replaying.again import DecidingAgain
 from turnledger.replaying.report import Difference, ReplayedEvent, ReplayReport, Unread
 
-__all__ = ["Difference", "ReplayReport", "ReplayedEvent", "Unread", "replay"]
+__all__ = ["Difference", "ReplayReport", "ReplayedEvent", "Unread", "chosen", "replay"]
 
 _PAGE = 2_000
 _STREAMS = 100  # as many are read by one query
@@ -37,6 +39,21 @@ _SOME = statement(_BEHIND.where(_e.stream_id.in_([bindparam(name) for name in _N
 _MAPPER = LedgerMapper(REGISTRY)
 
 Progress = Callable[[int], None]
+
+
+def chosen(thread_id: str | None, work_item_id: str | None) -> Subject | None:
+    """What is to be replayed; None is all.
+
+    Raises:
+        InvalidPayload: Both are given.
+    """
+    if thread_id is not None and work_item_id is not None:
+        raise InvalidPayload("work_item_id", "can't be given beside a thread_id")
+    if thread_id is not None:
+        return Subject("thread", check_identifier("thread_id", thread_id))
+    if work_item_id is not None:
+        return Subject("work_item", check_identifier("work_item_id", work_item_id))
+    return None
 
 
 def replay(store: Store, subject: Subject | None, progress: Progress | None) -> ReplayReport:
