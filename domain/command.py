@@ -2,9 +2,9 @@
 
 The record holds the command's arguments, so that it can be decided again later. An argument that
 stands in the event itself is a pointer, so that no payload is stored twice: `{"$event": "field"}`
-is that field of the event beside it, `{"$events": "field"}` the fields of all the command's
-events, in order; a field that the event doesn't have didn't matter. What a command is about
-stands in the name of its stream.
+is that field of the first of the command's events in the stream that has it, `{"$events": "field"}`
+the fields of all of them, in order; a field that none of them has didn't matter. What a command is
+about stands in the name of its stream.
 """
 
 from typing import Any, ClassVar

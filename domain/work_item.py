@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self, assert_never
 from turnledger.domain.command import RecordedCommand, event_record
 from turnledger.domain.errors import StaleRevision
 from turnledger.domain.event import Event
+from turnledger.domain.payload import encode
 from turnledger.domain.value import value
 
 CATEGORY = "work_item"
@@ -138,6 +139,10 @@ class Settle(WorkItemCommand):
     RECORD = event_record("turn_id")
     turn_id: str
     expected_revision: int | None = None
+
+    def arguments(self) -> str:
+        """The revision; the turn stands in the event."""
+        return encode({**self.RECORD, "expected_revision": self.expected_revision})
 
 
 @value

@@ -67,7 +67,7 @@ class CreateAndClaim(Claim):
     replay_policy: str
 
     def arguments(self) -> str:
-        """The payload stands in the event of the creation."""
+        """The payload stands in the event of the creation, also in that of an earlier command."""
         said = {"run_id": self.run_id, "owner": self.owner, "epoch": self.epoch}
         return encode({**event_record(*_SAID[1:]), **said, "automatic": self.automatic})
 

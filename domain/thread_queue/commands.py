@@ -149,6 +149,10 @@ class StartDispatch(ClaimCommand):
     RECORD = event_record("owner", "epoch", "dispatch_id")
     dispatch_id: str
 
+    def arguments(self) -> str:
+        """All of it stands in the event."""
+        return self.RECORD_TEXT
+
 
 @value
 class Ack(ClaimCommand):

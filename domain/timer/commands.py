@@ -40,7 +40,7 @@ class Create(TimerCommand):
 
     def given_trigger(self) -> dict[str, Any]:
         """The trigger as it was given: what it doesn't say is missing, in the event it isn't."""
-        return self.trigger.model_dump(mode="json", exclude_none=True)
+        return _as_given(self.trigger)
 
     def arguments(self) -> str:
         """The trigger as it was given, and in which timezone; the rest stands in the event."""
@@ -59,8 +59,8 @@ class Update(TimerCommand):
     changed: Mapping[str, Any]
 
     def arguments(self) -> str:
-        """What was named stands in the event, as far as it was another value."""
-        return encode({"changed": event_field("changed")})
+        """What was named stands in the event, as far as it was another value; see `_changes`."""
+        return encode(_changes(self.changed))
 
 
 @value
@@ -103,9 +103,8 @@ class Fire(TimerCommand):
 
     def arguments(self) -> str:
         """The owner and the message stand in the event, and so does what changed."""
-        given = {"owner": _OWNER, "message_id": event_field("message_id")}
-        if self.changed:
-            given["changed"] = event_field("changed")
+        given: dict[str, Any] = {"owner": _OWNER, "message_id": event_field("message_id")}
+        given |= _changes(self.changed) if self.changed else {}
         if self.expected_last_run_at is ...:
             return encode(given)
         return encode({**given, "expected_last_run_at": self.expected_last_run_at})
@@ -116,3 +115,15 @@ class Recompute(TimerCommand):
     """Compute its next run by other time zone data."""
 
     NAME = "recompute"
+
+
+def _changes(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the fields stand that get other values; of a trigger, the event has it resolved."""
+    record: dict[str, Any] = {"changed": event_field("changed")}
+    if "trigger" in changed:
+        record["trigger"] = _as_given(changed["trigger"])
+    return record
+
+
+def _as_given(trigger: Trigger) -> dict[str, Any]:
+    return trigger.model_dump(mode="json", exclude_none=True)

@@ -84,6 +84,7 @@ from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
 from turnledger.rebuild import Rebuilt, RebuiltTable
 from turnledger.recovery import Recovered
+from turnledger.replaying import Difference, ReplayedEvent, ReplayReport, Unread
 from turnledger.thread_values import ThreadDeletion, ThreadSummary
 from turnledger.timers import Scheduler
 from turnledger.verify import Finding, Verification
@@ -104,6 +105,7 @@ __all__ = [
     "Cron",
     "Cursor",
     "Delay",
+    "Difference",
     "Evidence",
     "Finding",
     "Firing",
@@ -146,6 +148,8 @@ __all__ = [
     "Refusal",
     "Rejected",
     "ReorderMismatch",
+    "ReplayReport",
+    "ReplayedEvent",
     "RequestChanged",
     "Resumption",
     "RetryPolicy",
@@ -173,6 +177,7 @@ __all__ = [
     "TurnClaim",
     "TurnNotFound",
     "TurnRecovery",
+    "Unread",
     "Unreadable",
     "Verification",
     "Why",

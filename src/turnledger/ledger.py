@@ -27,6 +27,7 @@ from turnledger.provable import Provable
 from turnledger.queue import Queue
 from turnledger.rebuild import Rebuilt, rebuild
 from turnledger.recovery import Recovery
+from turnledger.replaying import ReplayReport, chosen, replay
 from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
@@ -212,6 +213,27 @@ class Ledger(Provable):
             InvalidPayload: There is no read model of such a name.
         """
         return rebuild(self._backend, projections, progress)
+
+    def replay(
+        self,
+        *,
+        thread_id: str | None = None,
+        work_item_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> ReplayReport:
+        """Decide every recorded command again by the code of now, and compare: nothing is changed.
+
+        A command that led to no event left no record, so it isn't decided again.
+
+        Args:
+            thread_id: Only those of one thread: its life, its queue, its inbox and its timers.
+            work_item_id: Only those of one work item: its turns, runs and operations.
+            progress: Is told how many events have been looked at, every so often.
+
+        Raises:
+            InvalidPayload: Both are given.
+        """
+        return replay(self._backend.store, chosen(thread_id, work_item_id), progress)
 
     def doctor(self) -> tuple[Check, ...]:
         """Look whether the place where the ledger lives is a safe one."""

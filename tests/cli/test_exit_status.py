@@ -25,6 +25,8 @@ READING = [
     ("log",),
     ("log", "--follow"),
     ("verify",),
+    ("replay",),
+    ("replay", "t"),
     ("doctor",),
     ("backup", "backup.db"),
 ]

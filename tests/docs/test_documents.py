@@ -60,6 +60,18 @@ def test_the_commands_of_the_readme_work_one_after_the_other(tmp_path: Path) -> 
         assert (line, done.returncode, done.stderr) == (line, 0, "")
 
 
+def test_the_commands_and_the_program_on_replays_do_what_they_say(tmp_path: Path) -> None:
+    lines = commands(ROOT / "docs" / "replay.md")
+    assert len(lines) == 4
+    for line in lines:
+        done = run(line, tmp_path)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
+    [program] = blocks(ROOT / "docs" / "replay.md", "python")
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True True ()\n", "")
+
+
 def test_the_commands_on_backups_work_one_after_the_other(tmp_path: Path) -> None:
     with turnledger.open(tmp_path / "turnledger.db") as ledger:
         ledger.queue.append("thread-1", {"text": "kept"})

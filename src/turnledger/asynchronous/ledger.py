@@ -121,6 +121,7 @@ class AsyncLedger(Twin[Ledger]):
 
     verify = awaited(Ledger.verify)
     rebuild = awaited(Ledger.rebuild)
+    replay = awaited(Ledger.replay)
     doctor = awaited(Ledger.doctor)
     backup = awaited(Ledger.backup)
     checkpoint = awaited(Ledger.checkpoint)

@@ -19,6 +19,7 @@ from turnledger.cli import (
     migrate_command,
     operation_claim_command,
     operation_command,
+    replay_command,
     run_command,
     settling_command,
     state_command,
@@ -116,6 +117,7 @@ main.add_command(operation)
 main.add_command(thread_command.thread)
 for module in (
     audit_command,
+    replay_command,
     log_command,
     history_command,
     state_command,
