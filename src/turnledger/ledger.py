@@ -25,13 +25,10 @@ from turnledger.operations import Operations
 from turnledger.past import At, Past, past_of
 from turnledger.provable import Provable
 from turnledger.queue import Queue
-from turnledger.rebuild import Rebuilt, rebuild
 from turnledger.recovery import Recovery
-from turnledger.replaying import ReplayReport, chosen, replay
 from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
-from turnledger.verify import Progress, Verification, verify
 from turnledger.why import Why, why
 
 
@@ -189,51 +186,6 @@ class Ledger(Provable):
             The last position; not greater than `since` if the time ran out.
         """
         return self._backend.store.wait_for_change(since, seconds(timeout))
-
-    def verify(self, progress: Progress | None = None) -> Verification:
-        """Look whether the ledger is whole: events, chain, rules, read models against a replay.
-
-        Args:
-            progress: Is told how many events have been looked at, every so often.
-        """
-        return verify(self._backend.store, progress)
-
-    def rebuild(self, *projections: str, progress: Progress | None = None) -> Rebuilt:
-        """Make read models anew out of the events, and put right the rows that differ.
-
-        The live ones keep serving and being written. Nothing is changed but for the last moment,
-        which is one transaction; so it may be killed at any time, and started again. See `verify`
-        for whether it is needed.
-
-        Args:
-            projections: Names of read models' tables, or streams for the head rows; default all.
-            progress: Is told how many events have been taken, every so often.
-
-        Raises:
-            InvalidPayload: There is no read model of such a name.
-        """
-        return rebuild(self._backend, projections, progress)
-
-    def replay(
-        self,
-        *,
-        thread_id: str | None = None,
-        work_item_id: str | None = None,
-        progress: Progress | None = None,
-    ) -> ReplayReport:
-        """Decide every recorded command again by the code of now, and compare: nothing is changed.
-
-        A command that led to no event left no record, so it isn't decided again.
-
-        Args:
-            thread_id: Only those of one thread: its life, its queue, its inbox and its timers.
-            work_item_id: Only those of one work item: its turns, runs and operations.
-            progress: Is told how many events have been looked at, every so often.
-
-        Raises:
-            InvalidPayload: Both are given.
-        """
-        return replay(self._backend.store, chosen(thread_id, work_item_id), progress)
 
     def doctor(self) -> tuple[Check, ...]:
         """Look whether the place where the ledger lives is a safe one."""

@@ -13,10 +13,13 @@ from turnledger.domain.identifier import check_identifier
 from turnledger.infrastructure import bundle_file
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.subject import Kind, Subject
+from turnledger.rebuild import Rebuilt, rebuild
+from turnledger.replaying import ReplayReport, chosen, replay
+from turnledger.verify import Progress, Verification, verify
 
 
 class Provable:
-    """The part of `Ledger` that makes checkpoints and proofs."""
+    """The part of `Ledger` for those who audit it: whether it is whole, and proofs of that."""
 
     _backend: Backend
 
@@ -24,6 +27,51 @@ class Provable:
     def is_bundle(self) -> bool:
         """Whether it is a bundle: evidence of a part of a ledger, which can only be read."""
         return bundle_file.is_one(self._backend.store)
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Look whether the ledger is whole: events, chain, rules, read models against a replay.
+
+        Args:
+            progress: Is told how many events have been looked at, every so often.
+        """
+        return verify(self._backend.store, progress)
+
+    def rebuild(self, *projections: str, progress: Progress | None = None) -> Rebuilt:
+        """Make read models anew out of the events, and put right the rows that differ.
+
+        The live ones keep serving and being written. Nothing is changed but for the last moment,
+        which is one transaction; so it may be killed at any time, and started again. See `verify`
+        for whether it is needed.
+
+        Args:
+            projections: Names of read models' tables, or streams for the head rows; default all.
+            progress: Is told how many events have been taken, every so often.
+
+        Raises:
+            InvalidPayload: There is no read model of such a name.
+        """
+        return rebuild(self._backend, projections, progress)
+
+    def replay(
+        self,
+        *,
+        thread_id: str | None = None,
+        work_item_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> ReplayReport:
+        """Decide every recorded command again by the code of now, and compare: nothing is changed.
+
+        A command that led to no event left no record, so it isn't decided again.
+
+        Args:
+            thread_id: Only those of one thread: its life, its queue, its inbox and its timers.
+            work_item_id: Only those of one work item: its turns, runs and operations.
+            progress: Is told how many events have been looked at, every so often.
+
+        Raises:
+            InvalidPayload: Both are given.
+        """
+        return replay(self._backend.store, chosen(thread_id, work_item_id), progress)
 
     def checkpoint(self) -> Checkpoint:
         """What the whole log is now: its size and the root of its Merkle tree (RFC 6962, 2.1).

@@ -122,7 +122,7 @@ def _show_verification(layout: Layout, found: Verification) -> None:
 @click.command(
     "rebuild",
     cls=LedgerCommand,
-    needs={"[PROJECTION]...": "names of read models' tables, or streams for the head rows"},
+    needs={"PROJECTION": "names of read models' tables, or streams for the head rows"},
     example="turnledger rebuild\nturnledger rebuild queued_turns",
     exits={0: "the read models are as the events say"},
 )

@@ -15,6 +15,7 @@ from turnledger.domain.identifier import check_identifier
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper
+from turnledger.infrastructure.rows import as_notification
 from turnledger.infrastructure.schema import events
 from turnledger.infrastructure.statement import Row, Statement, run, statement
 from turnledger.infrastructure.store import Store
@@ -77,13 +78,13 @@ def replay(store: Store, subject: Subject | None, progress: Progress | None) -> 
 def _take(again: DecidingAgain, chain: Chain, row: Row) -> None:
     """The next event; one whose bytes don't give its hash isn't trusted, nor what follows on it."""
     chain.position = row[0] - 1  # `verify` looks for gaps; here other streams may be left out
-    event, flaws = chain.follow(row)
+    _, flaws = chain.follow(row)
     position, stream_id = row[0], str(row[1])
-    if event is None or flaws:
+    if flaws:
         again.events += 1
         again.close(position, stream_id, f"damaged: {'; '.join(flaws)}", damaged=True)
         return
-    again.add(position, _MAPPER.to_domain_event(event))
+    again.add(position, _MAPPER.to_domain_event(as_notification(row)))
 
 
 def _rows_of(store: Store, subject: Subject) -> Iterator[Row]:
