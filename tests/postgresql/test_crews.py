@@ -74,7 +74,7 @@ def storm(database: Database) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize(
-    ("workers", "turns", "most"), [(4, 8, 1), (4, 8, 10), (16, 2, 1)], ids=["4", "4 x 10", "16"]
+    ("workers", "turns", "most"), [(4, 4, 1), (4, 4, 10), (12, 2, 1)], ids=["4", "4 x 10", "12"]
 )
 def test_each_turn_of_25_threads_is_acked_once_and_in_order(
     ledger: Ledger, begin: Begin, workers: int, turns: int, most: int

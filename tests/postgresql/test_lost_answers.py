@@ -88,7 +88,6 @@ def test_a_command_is_carried_out_once_whenever_its_connection_breaks(
     expected = line.run(COMMANDS[name], f"{name} {moment} 0000")._replace(cut=True)
     for number, found in enumerate(cuts(line, COMMANDS[name], name, moment), 1):
         assert found == expected, f"cut {moment} request {number}"
-    assert line.ledger.verify().findings == ()
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -99,6 +98,10 @@ def test_a_question_is_answered_whenever_its_connection_breaks(
     expected = line.run(QUESTIONS[name], f"{name} {moment} 0000")
     for number, found in enumerate(cuts(line, QUESTIONS[name], name, moment), 1):
         assert found.result == expected.result, f"cut {moment} request {number}"
+
+
+def test_the_ledger_is_whole_after_all_that(line: Line) -> None:
+    assert line.ledger.verify().findings == ()
 
 
 def test_a_verification_whose_snapshot_breaks_says_so(line: Line) -> None:

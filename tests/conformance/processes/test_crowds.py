@@ -39,7 +39,7 @@ class Crowd(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    "size", [Crowd(2, 20, 10, 1), Crowd(8, 200, 20, 50)], ids=["two processes", "eight processes"]
+    "size", [Crowd(2, 20, 10, 1), Crowd(8, 60, 20, 50)], ids=["two processes", "eight processes"]
 )
 def test_f14_processes_that_claim_at_the_same_time_win_each_turn_once_in_order(
     ledger: Ledger, begin: Callable[..., Worker], together: Together, size: Crowd
