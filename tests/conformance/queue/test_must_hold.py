@@ -275,7 +275,7 @@ class Queues(RuleBasedStateMachine):
         assert {one for one in kept if one[2] != "ack_dispatch"} <= known.evidence
 
 
-EXAMPLES = {"sqlite": 45, "postgresql": 12}  # a server's takes ten times as long
+EXAMPLES = {"sqlite": 30, "postgresql": 6}  # a server's takes ten times as long
 
 
 def test_what_must_hold_holds_whatever_is_done(  # noqa: PLR0913, PLR0917 - fixtures
