@@ -5,8 +5,9 @@ fields are the storage format: add, never change. An `Envelope` is an event with
 stream, as the `eventsourcing` library wants it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
@@ -78,6 +79,10 @@ class Draft(NamedTuple):
     receipt: Receipt | None = None
 
 
+Upcast = Callable[[Any], Any]
+NO_UPCASTS: Mapping[tuple[str, int], Upcast] = MappingProxyType({})
+
+
 class EventRegistry:
     """Which stored name and schema version is which class.
 
@@ -85,10 +90,26 @@ class EventRegistry:
         writable: The classes whose events may be written.
     """
 
-    def __init__(self, kinds: Iterable[type[Event]]) -> None:
-        """Take the event classes of all aggregates."""
+    def __init__(
+        self, kinds: Iterable[type[Event]], upcasts: Mapping[tuple[str, int], Upcast] = NO_UPCASTS
+    ) -> None:
+        """Take the event classes of all aggregates, and how older forms become theirs.
+
+        Args:
+            kinds: The latest class of each stored name.
+            upcasts: By the stored name and a schema version: what makes the data of the next
+                version of it. A stored event is never rewritten; it is upcast whenever it is read.
+        """
         self._kinds = {(kind.TOPIC, kind.SCHEMA_VERSION): kind for kind in kinds}
+        self._upcasts = upcasts
         self.writable = frozenset(self._kinds.values())
+
+    def upcast(self, topic: str, schema_version: int, said: Any) -> tuple[int, Any]:
+        """The data of a stored event in its latest form, and which version that is."""
+        version = schema_version
+        while (topic, version) not in self._kinds and (topic, version) in self._upcasts:
+            said, version = self._upcasts[topic, version](said), version + 1
+        return version, said
 
     def fields(self, topic: str, schema_version: int) -> frozenset[str] | None:
         """The names of the fields that an event of this kind may have; None if it isn't known."""
@@ -98,11 +119,14 @@ class EventRegistry:
     def read(self, topic: str, schema_version: int, text: str) -> Event | Unknown:
         """Read a stored event; one that can't be read comes back as `Unknown`, never lost."""
         kind = self._kinds.get((topic, schema_version))
-        if kind is None:
+        if kind is None and (topic, schema_version) not in self._upcasts:
             reason = f"this release doesn't know {topic} version {schema_version}"
             return Unknown(topic, schema_version, text, reason)
         try:
+            if kind is None:
+                version, said = self.upcast(topic, schema_version, decode(text))
+                return self._kinds[topic, version].model_validate(said)
             return kind.model_validate(decode(text))
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             reason = f"damaged: {str(error).splitlines()[0]}"
             return Unknown(topic, schema_version, text, reason)

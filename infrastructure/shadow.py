@@ -104,8 +104,8 @@ class Shadow(UnreadStreams):
             return
         execute, place = self._database.execute, (stream_id, version, recorded_at)
         try:
-            said = self._said(topic, schema_version, data)
-            self._plan.run_stored(execute, (topic, schema_version), said, place)
+            kind, said = self._said(topic, schema_version, data)
+            self._plan.run_stored(execute, kind, said, place)
             if '"receipt"' in metadata and (receipt := receipt_in(decode(metadata))) is not None:
                 self._plan.keep(execute, receipt, stream_id, version, recorded_at)
         except (ValueError, TypeError, KeyError, AttributeError, sqlite3.Error) as error:
@@ -148,18 +148,25 @@ class Shadow(UnreadStreams):
         """Let it go."""
         self._database.close()
 
-    def _said(self, topic: str, schema_version: int, data: str) -> dict[str, Any]:
-        """An event's JSON.
+    def _said(
+        self, topic: str, schema_version: int, data: str
+    ) -> tuple[tuple[str, int], dict[str, Any]]:
+        """An event's JSON in its latest form, and of which kind it is then.
 
         Raises:
             ValueError: It is of a newer release, or damaged.
         """
-        known = self._registry.fields(topic, schema_version)
+        said = decode(data)
+        kind = (topic, schema_version)
+        known = self._registry.fields(*kind)
+        if known is None:
+            version, said = self._registry.upcast(topic, schema_version, said)
+            kind = (topic, version)
+            known = self._registry.fields(*kind)
         if known is None:
             msg = f"this release doesn't know {topic} version {schema_version}"
             raise ValueError(msg)
-        said = decode(data)
         if type(said) is not dict or not said.keys() <= known:
             msg = "it has fields that this release doesn't know"
             raise ValueError(msg)
-        return said
+        return kind, said
