@@ -81,9 +81,9 @@ def begun_card(turn: BegunTurn) -> Fields:
         ("message", _message(turn)),
         ("kind", Cell(turn.kind)),
         ("target", Cell(turn.target)),
-        ("result", Cell(_json(turn.result))),
-        ("error", Cell(_json(turn.error), "red")),
-        ("reason", Cell(_json(turn.reason))),
+        ("result", Cell(json_text.short(turn.result))),
+        ("error", Cell(json_text.short(turn.error), "red")),
+        ("reason", Cell(json_text.short(turn.reason))),
         ("owner", Cell(turn.owner or "")),
         ("epoch", Cell(str(turn.epoch or ""))),
         ("expires at", Cell(moment(turn.expires_at))),
@@ -106,7 +106,7 @@ def attempt_card(attempt: ProviderTurn) -> Fields:
         ("request", Cell(squeezed(json_text.compact(attempt.request)))),
         ("request hash", Cell(attempt.request_hash)),
         ("response", Cell(squeezed(json_text.compact(attempt.response)) if answered else "")),
-        ("error", Cell(_json(attempt.error), "red")),
+        ("error", Cell(json_text.short(attempt.error), "red")),
         ("owner", Cell(attempt.owner)),
         ("epoch", Cell(str(attempt.epoch))),
         ("prepared at", Cell(moment(attempt.prepared_at))),
@@ -134,8 +134,8 @@ def resumption_card(resumption: Resumption) -> Fields:
         *turn_claim_card(resumption.claim),
         ("step", Cell(resumption.step, "bold")),
         ("attempt", Cell(str(resumption.attempt))),
-        ("request", Cell(_json(resumption.request))),
-        ("response", Cell(_json(resumption.response))),
+        ("request", Cell(json_text.short(resumption.request))),
+        ("response", Cell(json_text.short(resumption.response))),
     ]
 
 
@@ -146,7 +146,7 @@ def _status(status: str, outcome: str | None = None) -> Cell:
 
 def _short(attempt: ProviderTurn) -> Cell:
     said = f"{attempt.attempt} {attempt.status}, {attempt.owner} at epoch {attempt.epoch}"
-    error = f": {_json(attempt.error)}" if attempt.error is not None else ""
+    error = f": {json_text.short(attempt.error)}" if attempt.error is not None else ""
     return Cell(f"{said}{error}", _STYLES.get(attempt.status, ""))
 
 
@@ -154,13 +154,3 @@ def _message(turn: BegunTurn) -> Cell:
     if turn.unreadable is not None:
         return Cell(f"(unreadable: {turn.unreadable})", "red")
     return Cell(summary(turn.message))
-
-
-def _json(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case str() as text:
-            return squeezed(text)
-        case other:
-            return squeezed(json_text.compact(other))

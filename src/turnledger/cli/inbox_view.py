@@ -47,8 +47,8 @@ def message_card(message: InboxMessage) -> Fields:
         ("content", _content(message)),
         ("source", Cell(message.source)),
         ("delivery", Cell(message.delivery)),
-        ("instructions", Cell(_json(message.instructions))),
-        ("metadata", Cell(_json(message.metadata or None))),
+        ("instructions", Cell(json_text.short(message.instructions))),
+        ("metadata", Cell(json_text.short(message.metadata or None))),
         ("deliveries", Cell(str(message.deliveries or ""))),
         ("owner", Cell(message.owner or "")),
         ("epoch", Cell("" if message.epoch is None else str(message.epoch))),
@@ -70,7 +70,7 @@ def message_claim_card(claim: MessageClaim) -> Fields:
         ("expires at", Cell(moment(claim.expires_at))),
         ("source", Cell(claim.source or "")),
         ("delivery", Cell(claim.delivery or "")),
-        ("instructions", Cell(_json(claim.instructions))),
+        ("instructions", Cell(json_text.short(claim.instructions))),
         ("content", Cell(summary(claim.content))),
     ]
 
@@ -79,13 +79,3 @@ def _content(message: InboxMessage) -> Cell:
     if message.unreadable is not None:
         return Cell(f"(unreadable: {message.unreadable})", "red")
     return Cell(summary(message.content))
-
-
-def _json(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case str() as text:
-            return squeezed(text)
-        case other:
-            return squeezed(json_text.compact(other))

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from pydantic import BaseModel
 
+from turnledger.cli.plain_text import squeezed
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.payload import MAX_DEPTH, MAX_INTEGER_DIGITS
 
@@ -111,3 +112,14 @@ def _as_json(value: object) -> object:
     if isinstance(value, timedelta):
         return value.total_seconds()
     return str(value)
+
+
+def short(value: object) -> str:
+    """A value on one line, as it is shown to people: text without its quotes, nothing for null."""
+    match value:
+        case None:
+            return ""
+        case str() as text:
+            return squeezed(text)
+        case other:
+            return squeezed(compact(other))

@@ -41,8 +41,8 @@ def run_card(run: StartedRun) -> Fields:
         ("owner", Cell(run.owner)),
         ("epoch", Cell(str(run.epoch))),
         ("expires at", Cell(moment(run.expires_at))),
-        ("outcome", Cell(_json(run.outcome))),
-        ("reason", Cell(_json(run.reason))),
+        ("outcome", Cell(json_text.short(run.outcome))),
+        ("reason", Cell(json_text.short(run.reason))),
         ("started at", Cell(moment(run.created_at))),
         ("updated at", Cell(moment(run.updated_at))),
         *(("evidence", Cell(reported(piece))) for piece in run.evidence),
@@ -88,12 +88,12 @@ def operation_card(operation: RecordedOperation) -> Fields:
         ("execution", _word(operation.execution)),
         ("effect", _word(operation.effect)),
         ("payload", _payload(operation)),
-        ("result", Cell(_json(operation.result))),
+        ("result", Cell(json_text.short(operation.result))),
         ("reason", Cell(operation.reason or "")),
         ("owner", Cell(operation.owner or "")),
         ("run epoch", Cell(str(operation.run_epoch or ""))),
         ("resolved by", Cell(squeezed(operation.resolved_by or ""))),
-        ("resolution", Cell(_json(operation.resolution))),
+        ("resolution", Cell(json_text.short(operation.resolution))),
         ("created at", Cell(moment(operation.created_at))),
         ("updated at", Cell(moment(operation.updated_at))),
         *(("evidence", Cell(reported(piece))) for piece in operation.evidence),
@@ -124,13 +124,3 @@ def _payload(operation: RecordedOperation) -> Cell:
     if operation.unreadable is not None:
         return Cell(f"(unreadable: {operation.unreadable})", "red")
     return Cell(summary(operation.payload))
-
-
-def _json(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case str() as text:
-            return squeezed(text)
-        case other:
-            return squeezed(json_text.compact(other))
