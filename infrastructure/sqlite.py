@@ -28,6 +28,7 @@ from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.file_system import shared_file_system
 from turnledger.infrastructure.forking import tell_of_forks
 from turnledger.infrastructure.held import Held
+from turnledger.infrastructure.keys import as_it_is
 from turnledger.infrastructure.sqlite_connection import connect
 from turnledger.infrastructure.sqlite_recorder import SqliteRecorder
 from turnledger.infrastructure.statement import SQLITE, Cursor
@@ -293,8 +294,3 @@ class SqliteStore:
                 self._held.pop().abandon()
             reason = "the file is gone" if file is None else "the path leads to another file now"
             raise StoreReplaced(self.url, reason)
-
-
-def as_it_is(stored: bytes) -> str:
-    """Stored text, with surrogates for bytes that aren't UTF-8."""
-    return stored.decode(errors="surrogateescape")

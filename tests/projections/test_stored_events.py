@@ -105,7 +105,7 @@ def test_a_missing_field_is_named(plan: Plan) -> None:
 def test_a_time_that_is_none_is_refused(plan: Plan, text: str) -> None:
     event = EVENTS["thread_queue.appended.1"]
     said = decode(encode(json.loads(event.__pydantic_serializer__.to_json(event))))
-    with pytest.raises(ValueError, match="isoformat|month"):
+    with pytest.raises(ValueError, match=r"isoformat|month"):
         of_json(plan, (event.TOPIC, 1), {**said, "created_at": text})
 
 
