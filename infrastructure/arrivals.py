@@ -22,16 +22,18 @@ class Arrivals:
         self._early: set[tuple[str, int]] = set()
 
     def is_new(self, row: Row) -> bool:
-        """Whether an event wasn't taken before it had a position.
+        """Whether an event wasn't taken already: before it had a position, or just after.
 
-        That may be so where a transaction is done again, or on PostgreSQL, where positions are
-        given after the commit.
+        That may be so on PostgreSQL, where positions are given after the commit, perhaps while
+        this is under way; and a transaction may be done again.
         """
         position, place = row[0], (row[1], row[2])
         self.position = position or self.position
         if self._early and place in self._early:
             return False
         if position is None:
+            if row[2] <= self._versions.get(row[1], 0):
+                return False
             self._early.add(place)
         self.seen += 1
         return True
