@@ -10,6 +10,8 @@ import pytest
 
 import turnledger.rebuild as module
 from tests.conformance.rebuild.conftest import ALL, Live, put_right
+from tests.conformance.rebuild.worker import give
+from turnledger.infrastructure.conflict import Conflict
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 if TYPE_CHECKING:
@@ -18,26 +20,6 @@ if TYPE_CHECKING:
     from turnledger import Ledger
 
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'ShareRowExclusiveLock'"
-
-
-def give(ledger: Ledger, name: str) -> None:
-    """Commands that write to most tables, about what is damaged and about what is new."""
-    queue = ledger.queue
-    queue.append("busy", {"n": name}, queued_turn_id=name, idempotency_key=name)
-    queue.append(name, {"n": name})
-    claim = queue.claim_head(name, "worker", 60)
-    assert claim is not None
-    queue.start_dispatch(claim, name)
-    queue.ack(claim)
-    ledger.inbox.post("mail", name, source="host")
-    ledger.timers.create(f"timed {name}", {"kind": "delay", "seconds": 60}, {}, timer_id=name)
-    ledger.threads.archive(f"archived {name}")
-    begun = ledger.coordinator.begin("item", name, turn_id=name, owner="one").claim
-    assert begun is not None
-    ledger.coordinator.prepare(begun, name)
-    run = ledger.runs.start(name, "item", "action", "one", 60)
-    assert run is not None
-    ledger.operations.create_and_claim(run, name, "send", {}, automatic=False)
 
 
 def damaged(live: Live) -> dict[str, tuple[int, int, int]]:
@@ -128,6 +110,21 @@ def test_a_row_that_is_damaged_after_the_comparison_is_found_by_the_next_rebuild
     assert ledger.verify().ok
 
 
+def test_a_transaction_that_has_to_be_done_again_counts_each_row_once(
+    ledger: Ledger, live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ought, tries = damaged(live), iter((True, False, False))
+
+    def lose() -> None:
+        if next(tries):
+            raise Conflict
+
+    after(monkeypatch, "_mend", lose)
+    assert put_right(ledger.rebuild()) == ought
+    monkeypatch.undo()
+    is_whole(ledger, 0)
+
+
 class TestOnAServer:
     """Where positions are given after the commit, and writers don't wait for each other."""
 
@@ -146,6 +143,29 @@ class TestOnAServer:
         before(monkeypatch, "_mend", giver)
         assert put_right(ledger.rebuild()) == ought
         monkeypatch.undo()
+        is_whole(ledger, giver.times)
+
+    def test_they_are_taken_once_if_the_transaction_is_done_again(
+        self,
+        ledger: Ledger,
+        live: Live,
+        open_beside: Callable[[], Ledger],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        ought, other = damaged(live), open_beside()
+        giver, tries = Giver(other), iter((True, True, False, False))
+
+        def lose() -> None:
+            if next(tries):
+                other._backend.store.number()
+                raise Conflict
+
+        before(monkeypatch, "_mend", giver)
+        after(monkeypatch, "_mend", lose)
+        found = ledger.rebuild()
+        monkeypatch.undo()
+        assert put_right(found) == ought
+        assert found.events == len(ledger.log.read(limit=100_000))
         is_whole(ledger, giver.times)
 
     def test_events_that_are_given_positions_in_the_middle_are_taken(
