@@ -4,7 +4,7 @@ from turnledger.infrastructure.schema import events
 from turnledger.infrastructure.statement import Row
 
 _NAMES = [column.name for column in events.columns]
-_RIGHT = [column.type.python_type for column in events.columns]
+_RIGHT = tuple(column.type.python_type for column in list(events.columns)[1:])
 
 
 class Arrivals:
@@ -41,8 +41,8 @@ class Arrivals:
     def flaw(self, row: Row) -> str | None:
         """Why an event can't be read, as far as that is seen without its data. No hash is made."""
         stream_id, version = row[1], row[2]
-        if [type(value) for value in row[1:]] != _RIGHT[1:]:
-            columns = zip(_NAMES[1:], row[1:], _RIGHT[1:], strict=True)
+        if tuple(map(type, row[1:])) != _RIGHT:
+            columns = zip(_NAMES[1:], row[1:], _RIGHT, strict=True)
             strange = [name for name, value, kind in columns if type(value) is not kind]
             return f"event {self.position} is damaged: {', '.join(strange)} isn't of its type"
         expected = self._versions.get(stream_id, 0) + 1
