@@ -1,10 +1,10 @@
 """How quickly the read models come out of the events again, on one core, and in how much memory.
 
 `ledger.rebuild` makes them beside the live ones, and compares; here nothing differs, so nothing is
-written. Read models come from the stored JSON; head rows hold their aggregates' states, so for these
-every event is folded, and every rule checked, as `verify` and `copy` do. Beside both stands that
-replay, part by part. Each is measured in a fresh process. The ledger's history is of cycles: append,
-claim, start_dispatch, ack.
+written. Read models come from the stored JSON; head rows hold states, so for these every event is
+folded, and every rule checked, as `verify` and `copy` do. Beside both stands that replay, part by
+part. Each is measured in a fresh process. The ledger's history is of cycles: append, claim,
+start_dispatch, ack.
 
     python benchmarks/rebuild.py                      100,000 events
     python benchmarks/rebuild.py --profile            where the replay's time goes
