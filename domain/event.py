@@ -111,11 +111,6 @@ class EventRegistry:
             said, version = self._upcasts[topic, version](said), version + 1
         return version, said
 
-    def fields(self, topic: str, schema_version: int) -> frozenset[str] | None:
-        """The names of the fields that an event of this kind may have; None if it isn't known."""
-        kind = self._kinds.get((topic, schema_version))
-        return None if kind is None else frozenset(kind.model_fields)
-
     def read(self, topic: str, schema_version: int, text: str) -> Event | Unknown:
         """Read a stored event; one that can't be read comes back as `Unknown`, never lost."""
         kind = self._kinds.get((topic, schema_version))

@@ -84,6 +84,13 @@ class Backend:
             return around.carry_out(work, several=several)
         if self.store.writer is not None:
             return self._grouping.carry_out(self.store.writer, work, several=several)
+        return self.alone(work, several=several)
+
+    def alone(self, work: Callable[[UnitOfWork], Result], *, several: bool = False) -> Result:
+        """Likewise, in a unit of work that no other command shares: what it reads is committed.
+
+        This thread must not be in a `transaction`.
+        """
         patience: Patience | None = None
         while True:
             try:

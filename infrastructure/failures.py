@@ -4,8 +4,6 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from eventsourcing.persistence import IntegrityError
-
 from turnledger.domain.errors import (
     StoreDamaged,
     StoreError,
@@ -14,8 +12,6 @@ from turnledger.domain.errors import (
     StoreUnavailable,
 )
 
-# Only one command writes at a time, so what is there already was put there by damage.
-DRIVERS = (sqlite3.Error, IntegrityError)
 _KINDS: dict[int, type[StoreError]] = {
     sqlite3.SQLITE_BUSY: StoreUnavailable,
     sqlite3.SQLITE_LOCKED: StoreUnavailable,
@@ -31,10 +27,8 @@ _KINDS: dict[int, type[StoreError]] = {
 }
 
 
-def translated(error: Exception, url: str) -> StoreError:
-    """The turnledger error for one of `DRIVERS`."""
-    if isinstance(error, IntegrityError):
-        return StoreDamaged(url, f"a head row doesn't fit its events: {error}")
+def translated(error: sqlite3.Error, url: str) -> StoreError:
+    """The turnledger error for one of the driver's."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code of an extended one
     return _KINDS.get(code, StoreError)(url, str(error))
 

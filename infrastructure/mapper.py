@@ -142,7 +142,7 @@ class LedgerMapper(Mapper[str]):
 def _metadata(stored: bytes | str) -> dict[str, Any]:
     try:
         metadata = decode(stored)
-    except ValueError:
+    except (ValueError, TypeError):
         text = stored if isinstance(stored, str) else stored.decode(errors="replace")
         return {"unreadable": text}
     return metadata if isinstance(metadata, dict) else {"unreadable": metadata}

@@ -18,11 +18,11 @@ from turnledger.domain.errors import StoreError, StoreReadOnly, Unreadable
 from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.failures import translated, translating
 from turnledger.infrastructure.fair_lock import FairLock
+from turnledger.infrastructure.keys import as_it_is
 from turnledger.infrastructure.mapper import LedgerEvent
 from turnledger.infrastructure.migration import upgrade
 from turnledger.infrastructure.recorder import LedgerRecorder
 from turnledger.infrastructure.rows import HeadChange
-from turnledger.infrastructure.sqlite import as_it_is
 from turnledger.infrastructure.statement import SQLITE, Cursor
 from turnledger.infrastructure.store import writing
 

@@ -133,8 +133,17 @@ class Replay(UnreadStreams):
 
     def row_of_head(self, stream_id: str) -> Row | None:
         """What a stream's head row ought to be, if there ought to be one."""
-        known = stream_id in self._last or stream_id in self._queues_without_events()
+        known = stream_id in self._last or self._is_met_upon(stream_id)
         return self._row_of_head(stream_id) if known else None
+
+    def _is_met_upon(self, stream_id: str) -> bool:
+        """Whether it is the queue of a thread of which something else is known."""
+        thread_id = target(stream_id)
+        return stream_id.startswith(_QUEUE_PREFIX) and (
+            thread_id in self._lives
+            or thread_id in self._timers.threads
+            or inbox.stream_id(thread_id) in self._inboxes.states
+        )
 
     def _queues_without_events(self) -> set[str]:
         """The queues of threads of which something else is known, on whose row commands meet."""

@@ -23,11 +23,12 @@ from turnledger.domain.errors import StoreError, StoreReadOnly, StoreReplaced, S
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import changes
 from turnledger.infrastructure.clock import Clock
-from turnledger.infrastructure.failures import DRIVERS, translated, translating
+from turnledger.infrastructure.failures import translated, translating
 from turnledger.infrastructure.fair_lock import FairLock
 from turnledger.infrastructure.file_system import shared_file_system
 from turnledger.infrastructure.forking import tell_of_forks
 from turnledger.infrastructure.held import Held
+from turnledger.infrastructure.keys import as_it_is
 from turnledger.infrastructure.sqlite_connection import connect
 from turnledger.infrastructure.sqlite_recorder import SqliteRecorder
 from turnledger.infrastructure.statement import SQLITE, Cursor
@@ -201,7 +202,7 @@ class SqliteStore:
             finally:
                 self._lock.release()
                 held.lock.release()
-        if isinstance(error, DRIVERS):
+        if isinstance(error, sqlite3.Error):
             raise translated(error, self.url) from error
 
     def written(self) -> int:
@@ -221,7 +222,7 @@ class SqliteStore:
 
     def failure(self, error: BaseException) -> Exception | None:
         """What an error of SQLite's means."""
-        return translated(error, self.url) if isinstance(error, DRIVERS) else None
+        return translated(error, self.url) if isinstance(error, sqlite3.Error) else None
 
     def writing(self) -> AbstractContextManager[Cursor]:
         """A transaction from `begin` to `end`."""
@@ -293,8 +294,3 @@ class SqliteStore:
                 self._held.pop().abandon()
             reason = "the file is gone" if file is None else "the path leads to another file now"
             raise StoreReplaced(self.url, reason)
-
-
-def as_it_is(stored: bytes) -> str:
-    """Stored text, with surrogates for bytes that aren't UTF-8."""
-    return stored.decode(errors="surrogateescape")

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from eventsourcing.persistence import IntegrityError
 from sqlalchemy import bindparam, select
 
 from turnledger.domain.command import RecordedCommand
 from turnledger.domain.duration import from_microseconds, to_microseconds
-from turnledger.domain.errors import StoreError, StoreUnavailable, Unreadable
+from turnledger.domain.errors import StoreDamaged, StoreError, StoreUnavailable, Unreadable
 from turnledger.domain.event import Draft, Event, Unknown
 from turnledger.domain.limits import Context, Limits
 from turnledger.infrastructure.application import LedgerApplication
@@ -18,7 +19,14 @@ from turnledger.infrastructure.conflict import Conflict
 from turnledger.infrastructure.origin import Origin, recorded, with_receipt
 from turnledger.infrastructure.rows import HEAD_WIDTH, WHOLE_HEAD, Head, HeadChange
 from turnledger.infrastructure.schema import streams
-from turnledger.infrastructure.statement import Cursor, Row, ServerTime, Statement, statement
+from turnledger.infrastructure.statement import (
+    SQLITE,
+    Cursor,
+    Row,
+    ServerTime,
+    Statement,
+    statement,
+)
 from turnledger.infrastructure.store import Store
 from turnledger.projections.schema import Parameters
 
@@ -194,6 +202,9 @@ class UnitOfWork:
             command: What they come from, for the record.
             origin: Where the command comes from.
             context: By what it was judged.
+
+        Raises:
+            StoreDamaged: Where one command writes at a time, what it would write is there already.
         """
         head = change.before
         stream_id, version, recorded_at = head.stream_id, head.version, self.recorded_at(head)
@@ -208,7 +219,13 @@ class UnitOfWork:
                 marked = with_receipt(metadata, receipt)
                 drafts.append(Draft(stream_id, version, event, recorded_at, marked, receipt))
                 receipt = None
-        self._application.save(*drafts, cursor=self.cursor, changes=(change,))
+        try:
+            self._application.save(*drafts, cursor=self.cursor, changes=(change,))
+        except IntegrityError as error:
+            if self.dialect != SQLITE:
+                raise  # somebody else was first
+            reason = f"a head row doesn't fit its events: {error}"
+            raise StoreDamaged(self._store.url, reason) from error
 
 
 class Joined(UnitOfWork):

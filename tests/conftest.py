@@ -14,3 +14,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar=("RECOVERING", "WORKING", "SECONDS"),
         help="How many processes recover beside how many that work, and for how long.",
     )
+    parser.addoption(
+        "--rebuild-kills",
+        type=int,
+        default=3,
+        metavar="COUNT",
+        help="How many rebuilds are killed at random while others write and read.",
+    )

@@ -48,7 +48,9 @@ class Provable:
             progress: Is told how many events have been taken, every so often.
 
         Raises:
-            InvalidPayload: There is no read model of such a name.
+            InvalidPayload: There is no read model of such a name; or this thread is in a
+                transaction, whose events may still be undone.
+            StoreReadOnly: The ledger was opened read-only, or is a bundle.
         """
         return rebuild(self._backend, projections, progress)
 

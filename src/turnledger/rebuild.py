@@ -9,21 +9,23 @@ in the middle has changed nothing, and where all is well nothing is written.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Boolean, Table, bindparam, insert, select
+from sqlalchemy import Table, bindparam, select
 
-from turnledger.domain.errors import InvalidPayload
+from turnledger.domain.errors import InvalidPayload, StoreReadOnly
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.enclosing import enclosing
 from turnledger.infrastructure.head_shadow import HeadShadow
+from turnledger.infrastructure.keys import Key, batches, values_of
+from turnledger.infrastructure.mending import mended
 from turnledger.infrastructure.merging import merged
 from turnledger.infrastructure.schema import TABLES, events, streams
-from turnledger.infrastructure.shadow import Key, Shadow, Source
+from turnledger.infrastructure.shadow import Shadow, Source
 from turnledger.infrastructure.statement import (
     EVERYTHING,
     POSTGRESQL,
     Cursor,
     Row,
-    Statement,
     run,
     statement,
 )
@@ -91,8 +93,16 @@ def rebuild(backend: Backend, names: Sequence[str], progress: Progress | None = 
         progress: Is told how many events have been taken, every so often.
 
     Raises:
-        InvalidPayload: There is no read model of such a name.
+        InvalidPayload: There is no read model of such a name; or this thread is in a transaction.
+        StoreReadOnly: The ledger was opened read-only.
     """
+    if enclosing(backend) is not None:
+        reason = (
+            "can't be made in a transaction: what isn't committed would count as having happened"
+        )
+        raise InvalidPayload("rebuild", reason)
+    if backend.store.read_only:
+        raise StoreReadOnly(backend.store.url, "it was opened read-only")
     unknown = [name for name in names if name not in _BY_NAME]
     if unknown:
         raise InvalidPayload("projection", f"must be one of {', '.join(_BY_NAME)}: {unknown[0]}")
@@ -115,10 +125,10 @@ def _rebuilt(
 ) -> Rebuilt:
     try:
         _take_all(backend, shadow, progress)
-        differing = _compared(backend, shadow, tables)
         shadow.watch(tables)
+        _compare(backend, shadow, tables)
         backend.store.number()
-        return backend.transact(lambda unit: _mend(unit, shadow, differing), several=True)
+        return backend.alone(lambda unit: _mend(backend, unit, shadow, tables), several=True)
     finally:
         shadow.close()
 
@@ -139,96 +149,60 @@ def _take_all(backend: Backend, shadow: Source, progress: Progress | None) -> No
             return
 
 
-def _compared(backend: Backend, shadow: Source, tables: list[Table]) -> dict[str, list[Key]]:
-    """The keys of the rows that differ, all of them seen at one moment."""
+def _compare(backend: Backend, shadow: Source, tables: list[Table]) -> None:
+    """Note the rows that differ, all of them seen at one moment."""
     store = backend.store
-    differing: dict[str, list[Key]] = {}
     with store.reading(snapshot=True, damaged=True) as cursor:
         given = {"after": shadow.position, "limit": EVERYTHING}
         for row in run(cursor, store.dialect, _EVENTS, given).fetchall():
             shadow.take(row)
         for table in tables:
-            differing[table.name] = list(_differing(cursor, shadow, table))
-    return differing
+            for keys in batches(_differing(cursor, store.dialect, shadow, table)):
+                shadow.note(table, keys)
 
 
-def _differing(cursor: Cursor, shadow: Source, table: Table) -> Iterator[Key]:
+def _differing(cursor: Cursor, dialect: str, shadow: Source, table: Table) -> Iterator[Key]:
     columns = list(table.columns)
     key = [columns.index(column) for column in table.primary_key.columns]
-    order = ", ".join(columns[place].name for place in key)
-    stored = cursor.execute(f"SELECT * FROM {table.name} ORDER BY {order}")  # noqa: S608
-    for place, was, ought in merged(iter(stored), shadow.rows(table), key):
+    for place, was, ought in merged(_stored(cursor, dialect, table), shadow.rows(table), key):
         if was != ought:
             yield place
 
 
-def _mend(unit: UnitOfWork, shadow: Source, differing: dict[str, list[Key]]) -> Rebuilt:
+def _stored(cursor: Cursor, dialect: str, table: Table) -> Iterator[Row]:
+    """A live table's rows, in the order of its key, some at a time."""
+    columns = list(table.columns)
+    key = [columns.index(column) for column in table.primary_key.columns]
+    names = ", ".join(columns[place].name for place in key)
+    after, given = "", ()
+    while True:
+        query = f"SELECT * FROM {table.name}{after} ORDER BY {names} LIMIT {_PAGE}"  # noqa: S608
+        page: list[Row] = cursor.execute(query, given).fetchall()
+        yield from page
+        if len(page) < _PAGE:
+            return
+        last = tuple(page[-1][place] for place in key)
+        marks, given = values_of([last], "%s" if dialect == POSTGRESQL else "?")
+        after = f" WHERE ({names}) > {marks}"
+
+
+def _mend(backend: Backend, unit: UnitOfWork, shadow: Source, tables: list[Table]) -> Rebuilt:
     """Catch up to the end, and replace what differs; nobody else writes to the tables meanwhile."""
-    tables = [_BY_NAME[name] for name in differing]
-    if unit.dialect == POSTGRESQL:
-        names = ", ".join(sorted(differing))
-        unit.cursor.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
-    rest = {"after": shadow.position, "limit": EVERYTHING}
-    for row in unit.run(_EVENTS, rest).fetchall():
-        shadow.take(row)
-    if unit.dialect == POSTGRESQL:
-        for row in unit.run(_UNNUMBERED, {}).fetchall():
+    with backend.store.reading(damaged=True) as cursor:
+        rest: list[Row] = []
+        if unit.dialect == POSTGRESQL:
+            names = ", ".join(sorted(table.name for table in tables))
+            cursor.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
+            rest = unit.run(_UNNUMBERED, {}).fetchall()  # first: some may be given a position now
+        behind = {"after": shadow.position, "limit": EVERYTHING}
+        for row in (*unit.run(_EVENTS, behind).fetchall(), *rest):
             shadow.take(row)
-    results = [_mended(unit, shadow, table, differing[table.name]) for table in tables]
-    return Rebuilt(events=shadow.seen, tables=tuple(results), unread=dict(shadow.unread))
-
-
-def _mended(unit: UnitOfWork, shadow: Source, table: Table, differing: list[Key]) -> RebuiltTable:
-    """First what is wrong goes, and then what ought to be comes: places may have been swapped."""
-    pairs: list[tuple[Row | None, Row | None]] = []
-    for key in dict.fromkeys((*differing, *shadow.touched(table))):
-        was, ought = _live(unit, table, key), shadow.row(table, key)
-        if was != ought and not shadow.is_unknown(table, was or ought or ()):
-            pairs.append((was, ought))
-            if was is not None:
-                _remove(unit, table, key)
-    there = [ought for _, ought in pairs if ought is not None]
-    for row in there:
-        _add(unit, table, row)
-    return RebuiltTable(
-        name=table.name,
-        added=sum(was is None for was, _ in pairs),
-        removed=sum(ought is None for _, ought in pairs),
-        changed=sum(was is not None and ought is not None for was, ought in pairs),
+        counts = [mended(cursor, unit.dialect, shadow, table) for table in tables]
+    return Rebuilt(
+        events=shadow.seen,
+        tables=tuple(
+            RebuiltTable(name=table.name, added=one.added, removed=one.removed, changed=one.changed)
+            for table, one in zip(tables, counts, strict=True)
+        ),
+        unread=dict(shadow.unread),
     )
-
-
-def _mark(unit: UnitOfWork) -> str:
-    return "%s" if unit.dialect == POSTGRESQL else "?"
-
-
-def _where(unit: UnitOfWork, table: Table) -> str:
-    mark = _mark(unit)
-    return " AND ".join(f"{column.name} = {mark}" for column in table.primary_key.columns)
-
-
-def _live(unit: UnitOfWork, table: Table, key: Key) -> Row | None:
-    where = _where(unit, table)
-    row: Row | None
-    row = unit.cursor.execute(f"SELECT * FROM {table.name} WHERE {where}", key).fetchone()  # noqa: S608
-    return row
-
-
-def _remove(unit: UnitOfWork, table: Table, key: Key) -> None:
-    unit.cursor.execute(f"DELETE FROM {table.name} WHERE {_where(unit, table)}", key)  # noqa: S608
-
-
-def _add(unit: UnitOfWork, table: Table, row: Row) -> None:
-    given = {
-        column.name: bool(value) if isinstance(column.type, Boolean) else value
-        for column, value in zip(table.columns, row, strict=True)
-    }
-    unit.run(_INSERTS[table.name], given)
-
-
-_INSERTS: dict[str, Statement] = {
-    table.name: statement(
-        insert(table).values({column.name: bindparam(column.name) for column in table.columns})
-    )
-    for table in _BY_NAME.values()
-}

@@ -150,6 +150,18 @@ LIVES: dict[str, list[str]] = {
         "log",
         "verify",
     ],
+    "an audit": [
+        "queue append t {}",
+        "queue claim t --owner w",
+        "history t",
+        "show t",
+        "state t --at 1",
+        "diff t 1 2",
+        "replay",
+        "rebuild",
+        "checkpoint",
+        "verify",
+    ],
     "a thread's life": [
         "queue append t {}",
         "queue pause t --reason later",
@@ -182,7 +194,7 @@ def test_each_command_answers(on_server: Call, life: str, form: tuple[str, ...])
 
 def test_no_command_is_left_out() -> None:
     typed = [tuple(shlex.split(line)) for lines in LIVES.values() for line in lines]
-    elsewhere = {("copy",), ("backup",), ("restore",), ("demo",)}
+    elsewhere = {("copy",), ("backup",), ("restore",), ("demo",), ("check",), ("bundle",)}
     assert {path for path in ALL if path not in elsewhere} == {
         path for path in ALL for line in typed if line[: len(path)] == path
     }
