@@ -28,6 +28,11 @@ def event_record(*names: str) -> dict[str, Any]:
     return {name: event_field(name) for name in names}
 
 
+def claim_record(owner: str, **said: Any) -> str:
+    """The record of a command that shows a claim, as JSON text; its epoch stands in the event."""
+    return encode({"owner": owner, "epoch": event_field("epoch"), **said})
+
+
 @value
 class RecordedCommand:
     """What is wished, as it is recorded. Subclasses set `NAME`, and add their arguments."""

@@ -146,6 +146,18 @@ POSITION = statement(
         _e.stream_id == bindparam("stream_id"), _e.version == bindparam("version")
     )
 )
+
+
+def behind(*where: Any) -> Any:
+    """The query for the events behind a position, some of them at a time."""
+    known = select(events).where(_e.position > bindparam("after"), *where)
+    return known.order_by(_e.position).limit(bindparam("limit"))
+
+
+BEHIND = statement(behind())
+UNNUMBERED = statement(  # those of the last moments, on PostgreSQL
+    select(events).where(_e.position.is_(None)).order_by(_e.recorded_at, _e.stream_id, _e.version)
+)
 MAX_POSITION = statement(select(func.max(_e.position)))
 MAX_TRACKING = statement(
     select(func.max(_t.notification_id)).where(_t.application_name == bindparam("name"))

@@ -3,13 +3,11 @@
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from turnledger.domain.command import RecordedCommand, event_field, event_record
+from turnledger.domain.command import RecordedCommand, claim_record, event_record
 from turnledger.domain.payload import encode
 from turnledger.domain.value import value
 
 Decision = Literal["adopt", "retry", "cancel"]
-
-_EPOCH = event_field("epoch")
 
 
 @value
@@ -76,7 +74,7 @@ class ClaimCommand(TurnCommand):
 
     def arguments(self) -> str:
         """The epoch stands in the event; so do all of `RECORD`."""
-        return encode({"owner": self.owner, "epoch": _EPOCH, **self.RECORD})
+        return claim_record(self.owner, **self.RECORD)
 
 
 @value
@@ -88,8 +86,7 @@ class Renew(ClaimCommand):
 
     def arguments(self) -> str:
         """The claim, and the lease in seconds."""
-        lease = self.lease.total_seconds()
-        return encode({"owner": self.owner, "epoch": _EPOCH, "lease_seconds": lease})
+        return claim_record(self.owner, lease_seconds=self.lease.total_seconds())
 
 
 @value
@@ -138,8 +135,7 @@ class Respond(AttemptCommand):
 
     def arguments(self) -> str:
         """The claim and the hash of what was sent; the rest stands in the event."""
-        said = {"owner": self.owner, "epoch": _EPOCH, "request_hash": self.request_hash}
-        return encode({**said, **self.RECORD})
+        return claim_record(self.owner, request_hash=self.request_hash, **self.RECORD)
 
 
 @value
@@ -155,8 +151,7 @@ class Refuse(AttemptCommand):
 
     def arguments(self) -> str:
         """The claim and the wished time; the rest stands in the event."""
-        said = {"owner": self.owner, "epoch": _EPOCH, "retry_at": self.retry_at}
-        return encode({**said, **self.RECORD})
+        return claim_record(self.owner, retry_at=self.retry_at, **self.RECORD)
 
 
 @value
@@ -194,8 +189,7 @@ class SettlingCommand(ClaimCommand):
 
     def arguments(self) -> str:
         """The claim and the revision; the rest stands in the event."""
-        said = {"owner": self.owner, "epoch": _EPOCH, "expected_revision": self.expected_revision}
-        return encode({**said, **self.RECORD})
+        return claim_record(self.owner, expected_revision=self.expected_revision, **self.RECORD)
 
 
 @value

@@ -7,12 +7,10 @@ content), or the one that the command names.
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
-from turnledger.domain.command import Command, event_field, event_record
+from turnledger.domain.command import Command, claim_record, event_record
 from turnledger.domain.inbox.values import RecoveryMode
 from turnledger.domain.payload import encode
 from turnledger.domain.value import value
-
-_EPOCH = event_field("epoch")
 
 Reads = Literal["nothing", "oldest", "message"]
 
@@ -83,7 +81,7 @@ class ClaimCommand(InboxCommand):
 
     def arguments(self) -> str:
         """The epoch stands in the event."""
-        return encode({"owner": self.owner, "epoch": _EPOCH})
+        return claim_record(self.owner)
 
 
 @value

@@ -3,11 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from turnledger.domain.command import RecordedCommand, event_field, event_record
+from turnledger.domain.command import RecordedCommand, claim_record, event_record
 from turnledger.domain.payload import encode
 from turnledger.domain.value import value
-
-_EPOCH = event_field("epoch")
 
 
 @value
@@ -43,7 +41,7 @@ class ClaimCommand(RunCommand):
 
     def arguments(self) -> str:
         """The epoch stands in the event; so do all of `RECORD`."""
-        return encode({"owner": self.owner, "epoch": _EPOCH, **self.RECORD})
+        return claim_record(self.owner, **self.RECORD)
 
 
 @value
@@ -55,8 +53,7 @@ class Renew(ClaimCommand):
 
     def arguments(self) -> str:
         """The claim, and the lease in seconds."""
-        lease = self.lease.total_seconds()
-        return encode({"owner": self.owner, "epoch": _EPOCH, "lease_seconds": lease})
+        return claim_record(self.owner, lease_seconds=self.lease.total_seconds())
 
 
 @value

@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import func, select
 
 from turnledger.domain.errors import InvalidPayload, StoreDamaged, StoreError, StoreUnavailable
 from turnledger.domain.settings import Settings
@@ -18,6 +18,7 @@ from turnledger.infrastructure.ledger_row import LedgerRow
 from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.opening import open_store
 from turnledger.infrastructure.replay import Replay
+from turnledger.infrastructure.rows import BEHIND
 from turnledger.infrastructure.schema import events, tracking
 from turnledger.infrastructure.statement import SQLITE, Row, run, statement
 from turnledger.infrastructure.store import Store
@@ -27,12 +28,6 @@ from turnledger.verify import Verification, verify
 _PAGE = 1_000
 _MAPPER = LedgerMapper(REGISTRY)
 _e = events.c
-_EVENTS = statement(
-    select(events)
-    .where(_e.position > bindparam("after"))
-    .order_by(_e.position)
-    .limit(bindparam("limit"))
-)
 _newest = select(_e.stream_id, func.max(_e.version).label("version")).group_by(_e.stream_id)
 _ends = _newest.subquery("ends")
 _LAST_HASHES = statement(
@@ -157,7 +152,7 @@ class _Copying:
         while True:
             given = {"after": self.chain.position, "limit": _PAGE}
             with self.origin.reading(damaged=True) as cursor:
-                page: list[Row] = run(cursor, self.origin.dialect, _EVENTS, given).fetchall()
+                page: list[Row] = run(cursor, self.origin.dialect, BEHIND, given).fetchall()
             if not page:
                 return
             yield page

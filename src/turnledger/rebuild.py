@@ -9,7 +9,7 @@ in the middle has changed nothing, and where all is well nothing is written.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Table, bindparam, select
+from sqlalchemy import Table
 
 from turnledger.domain.errors import InvalidPayload, StoreReadOnly
 from turnledger.infrastructure.application import REGISTRY
@@ -19,7 +19,8 @@ from turnledger.infrastructure.head_shadow import HeadShadow
 from turnledger.infrastructure.keys import Key, batches, values_of
 from turnledger.infrastructure.mending import mended
 from turnledger.infrastructure.merging import merged
-from turnledger.infrastructure.schema import TABLES, events, streams
+from turnledger.infrastructure.rows import BEHIND, UNNUMBERED
+from turnledger.infrastructure.schema import TABLES, streams
 from turnledger.infrastructure.shadow import Shadow, Source
 from turnledger.infrastructure.statement import (
     EVERYTHING,
@@ -27,21 +28,10 @@ from turnledger.infrastructure.statement import (
     Cursor,
     Row,
     run,
-    statement,
 )
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 _PAGE = 2_000
-_e = events.c
-_EVENTS = statement(
-    select(events)
-    .where(_e.position > bindparam("after"))
-    .order_by(_e.position)
-    .limit(bindparam("limit"))
-)
-_UNNUMBERED = statement(  # events of the last moments, on PostgreSQL
-    select(events).where(_e.position.is_(None)).order_by(_e.recorded_at, _e.stream_id, _e.version)
-)
 _BY_NAME = {table.name: table for table in (*TABLES, streams)}
 
 Progress = Callable[[int], None]
@@ -140,7 +130,7 @@ def _take_all(backend: Backend, shadow: Source, progress: Progress | None) -> No
     while True:
         given = {"after": shadow.position, "limit": _PAGE}
         with store.reading(damaged=True) as cursor:
-            page = run(cursor, store.dialect, _EVENTS, given).fetchall()
+            page = run(cursor, store.dialect, BEHIND, given).fetchall()
         for row in page:
             shadow.take(row)
         if progress is not None:
@@ -154,7 +144,7 @@ def _compare(backend: Backend, shadow: Source, tables: list[Table]) -> None:
     store = backend.store
     with store.reading(snapshot=True, damaged=True) as cursor:
         given = {"after": shadow.position, "limit": EVERYTHING}
-        for row in run(cursor, store.dialect, _EVENTS, given).fetchall():
+        for row in run(cursor, store.dialect, BEHIND, given).fetchall():
             shadow.take(row)
         for table in tables:
             for keys in batches(_differing(cursor, store.dialect, shadow, table)):
@@ -193,9 +183,9 @@ def _mend(backend: Backend, unit: UnitOfWork, shadow: Source, tables: list[Table
         if unit.dialect == POSTGRESQL:
             names = ", ".join(sorted(table.name for table in tables))
             cursor.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
-            rest = unit.run(_UNNUMBERED, {}).fetchall()  # first: some may be given a position now
+            rest = unit.run(UNNUMBERED, {}).fetchall()  # first: some may be given a position now
         behind = {"after": shadow.position, "limit": EVERYTHING}
-        for row in (*unit.run(_EVENTS, behind).fetchall(), *rest):
+        for row in (*unit.run(BEHIND, behind).fetchall(), *rest):
             shadow.take(row)
         counts = [mended(cursor, unit.dialect, shadow, table) for table in tables]
     return Rebuilt(

@@ -7,7 +7,7 @@ model and head row equal, row by row, to a replay of the events. Nothing is call
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import Table, bindparam, select
+from sqlalchemy import Table
 
 from turnledger.bundled import Bundled, bundled
 from turnledger.infrastructure.application import REGISTRY
@@ -15,21 +15,12 @@ from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper
 from turnledger.infrastructure.merging import merged
 from turnledger.infrastructure.replay import Replay
-from turnledger.infrastructure.schema import TABLES, events, streams
-from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, Cursor, Row, run, statement
+from turnledger.infrastructure.rows import BEHIND, UNNUMBERED
+from turnledger.infrastructure.schema import TABLES, streams
+from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, Cursor, Row, run
 from turnledger.infrastructure.store import Store
 
 _PAGE = 2_000
-_e = events.c
-_EVENTS = statement(
-    select(events)
-    .where(_e.position > bindparam("after"))
-    .order_by(_e.position)
-    .limit(bindparam("limit"))
-)
-_UNNUMBERED = statement(  # events of the last moments, on PostgreSQL
-    select(events).where(_e.position.is_(None)).order_by(_e.recorded_at, _e.stream_id, _e.version)
-)
 
 _FORM = list(streams.columns).index(streams.c.form)
 _MAPPER = LedgerMapper(REGISTRY)
@@ -88,9 +79,9 @@ def verify(store: Store, progress: Progress | None = None) -> Verification:
         with store.reading(snapshot=True, damaged=True) as cursor:
             rest = {"after": inspection.chain.position, "limit": EVERYTHING}
             dialect = store.dialect
-            inspection.events(run(cursor, dialect, _EVENTS, rest).fetchall())
+            inspection.events(run(cursor, dialect, BEHIND, rest).fetchall())
             if dialect == POSTGRESQL:
-                inspection.events(run(cursor, dialect, _UNNUMBERED, {}).fetchall())
+                inspection.events(run(cursor, dialect, UNNUMBERED, {}).fetchall())
             inspection.read_models(cursor)
         return inspection.result()
     finally:
@@ -104,7 +95,7 @@ def _pages(store: Store) -> Iterator[list[Row]]:
     while True:
         given = {"after": position, "limit": _PAGE}
         with store.reading(damaged=True) as cursor:
-            page = run(cursor, store.dialect, _EVENTS, given).fetchall()
+            page = run(cursor, store.dialect, BEHIND, given).fetchall()
         if len(page) < _PAGE:
             return
         position = page[-1][0]

@@ -1,7 +1,6 @@
 """`turnledger history` and `show`: what happened to one thing."""
 
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -10,10 +9,9 @@ import click
 from turnledger import Ledger, RecordedEvent
 from turnledger.cli.about import NEEDS, chosen_of, events_about, thread_or
 from turnledger.cli.command import LedgerCommand
-from turnledger.cli.event_view import COLUMNS, event_row
-from turnledger.cli.log_command import ended_quietly
+from turnledger.cli.log_command import ended_quietly, write_events
 from turnledger.cli.parameter import count, position
-from turnledger.cli.session import Session, current
+from turnledger.cli.session import current
 from turnledger.cli.sheet import Layout
 from turnledger.cli.story import Story, told
 from turnledger.cli.story_view import LEGEND, story_table
@@ -37,7 +35,7 @@ def history(*, after: int, limit: int | None, **names: str | None) -> None:
     """All events about one thing, over all its parts, in order; in JSON, a line each."""
     chosen, session = chosen_of(names), current()
     with session.reading() as ledger:
-        _write(session, islice(events_about(ledger, chosen, after), limit))
+        write_events(session, islice(events_about(ledger, chosen, after), limit))
 
 
 @click.command(
@@ -57,11 +55,11 @@ def show(*, last: int | None, flat: bool, follow: bool, **names: str | None) -> 
     with session.reading() as ledger:
         if follow:
             with ended_quietly():
-                _write(session, _followed(ledger, chosen, last), at_once=True)
+                write_events(session, _followed(ledger, chosen, last), at_once=True)
             return
         events = list(events_about(ledger, chosen))
     if flat:
-        _write(session, events[-(last or 0) :])
+        write_events(session, events[-(last or 0) :])
         return
     stories = told(events)[-(last or 0) :]
     now = datetime.now(UTC)
@@ -88,16 +86,6 @@ def _followed(ledger: Ledger, chosen: dict[str, str], last: int | None) -> Itera
             yield event
             newest = max(newest, event.position)
         after = max(after, newest)
-
-
-def _write(session: Session, events: Iterable[RecordedEvent], *, at_once: bool = False) -> None:
-    for event in events:
-        if session.as_json:
-            session.json_line(event)
-        else:
-            session.layout.entry(COLUMNS, event_row(event))
-        if at_once:
-            sys.stdout.flush()
 
 
 COMMANDS = (history, show)

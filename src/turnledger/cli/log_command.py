@@ -44,9 +44,9 @@ def log(*, follow: bool, after: int, limit: int | None, **wanted: tuple[str, ...
         if follow:
             with ended_quietly():
                 found = ledger.log.follow(after, **chosen)
-                _write(session, islice(found, limit), at_once=True)
+                write_events(session, islice(found, limit), at_once=True)
         else:
-            _write(session, islice(_pages(ledger, after, chosen), limit), at_once=False)
+            write_events(session, islice(_pages(ledger, after, chosen), limit), at_once=False)
 
 
 def _pages(ledger: Ledger, after: int, chosen: dict[str, Any]) -> Iterator[RecordedEvent]:
@@ -56,7 +56,10 @@ def _pages(ledger: Ledger, after: int, chosen: dict[str, Any]) -> Iterator[Recor
         after = page[-1].position
 
 
-def _write(session: Session, events: Iterable[RecordedEvent], *, at_once: bool) -> None:
+def write_events(
+    session: Session, events: Iterable[RecordedEvent], *, at_once: bool = False
+) -> None:
+    """Write events, a line each, as JSON or for people; at once, where somebody waits for them."""
     for event in events:
         if session.as_json:
             session.json_line(event)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam
 
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.identifier import check_identifier
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper
-from turnledger.infrastructure.rows import as_notification
+from turnledger.infrastructure.rows import BEHIND, as_notification, behind
 from turnledger.infrastructure.schema import events
 from turnledger.infrastructure.statement import Row, Statement, run, statement
 from turnledger.infrastructure.store import Store
@@ -28,15 +28,7 @@ __all__ = ["Difference", "ReplayReport", "ReplayedEvent", "Unread", "chosen", "r
 _PAGE = 2_000
 _STREAMS = 100  # as many are read by one query
 _NAMES = [f"stream_{number}" for number in range(_STREAMS)]
-_e = events.c
-_BEHIND = (
-    select(events)
-    .where(_e.position > bindparam("after"))
-    .order_by(_e.position)
-    .limit(bindparam("limit"))
-)
-_ALL = statement(_BEHIND)
-_SOME = statement(_BEHIND.where(_e.stream_id.in_([bindparam(name) for name in _NAMES])))
+_SOME = statement(behind(events.c.stream_id.in_([bindparam(name) for name in _NAMES])))
 _MAPPER = LedgerMapper(REGISTRY)
 
 Progress = Callable[[int], None]
@@ -67,7 +59,7 @@ def replay(store: Store, subject: Subject | None, progress: Progress | None) -> 
     """
     again, chain = DecidingAgain(), Chain()
     store.number()
-    rows = _rows(store, _ALL, {}) if subject is None else _rows_of(store, subject)
+    rows = _rows(store, BEHIND, {}) if subject is None else _rows_of(store, subject)
     for row in rows:
         _take(again, chain, row)
         if progress is not None and again.events % _PAGE == 0:
