@@ -42,7 +42,7 @@ def test_there_is_a_command_for_every_service() -> None:
     timer = "create list get update pause resume delete due fire history"
     turn = (
         "begin list get cancel recover recoverable receipt touch work-item claim claim-next resume "
-        "renew release complete fail ack"
+        "renew release complete fail ack sweep"
     )
     attempt = "prepare start-dispatch respond refuse reject late-response resolve"
     run = "start renew finish interrupt get"

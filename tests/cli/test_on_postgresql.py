@@ -112,6 +112,7 @@ LIVES: dict[str, list[str]] = {
         "turn claim-next i --owner w",
         f"turn ack third {BY}",
         "turn touch i",
+        "turn sweep",
         "turn work-item i",
         "verify",
     ],

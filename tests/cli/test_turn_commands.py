@@ -1,5 +1,8 @@
 """`turnledger turn …` and `turnledger attempt …`: what they answer, and how they end."""
 
+import hashlib
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +32,19 @@ def test_a_turn_is_begun_once(call: Call) -> None:
     assert call(*begin).lines == ["was begun before: first, order 0 of work item item"]
     answer = call("turn", "begin", "item", "2", "--id", "first", "--json")
     assert (answer.status, answer.error["code"]) == (1, "idempotency_conflict")
+
+
+def test_a_sweep_removes_what_nothing_refers_to_and_no_more(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(b"a file")
+    begin = ("turn", "begin", "item", "1", "--attach", tmp_path / "scan.pdf", "--json")
+    [kept] = call(*begin).json["attachments"]
+    [folder] = tmp_path.glob("*.attachments")
+    loose = folder / hashlib.sha256(b"nobody's").hexdigest()
+    loose.write_bytes(b"nobody's")
+    for path in (loose, folder / kept):
+        os.utime(path, (0, 0))
+    assert call("turn", "sweep").lines == ["removed 1 attachment"]
+    assert [path.name for path in folder.iterdir()] == [kept]
 
 
 def test_a_turn_is_begun_and_claimed_with_an_attachment(call: Call, tmp_path: Any) -> None:

@@ -208,4 +208,18 @@ def work_item(work_item_id: str) -> None:
     current().answer(item, lambda layout: layout.line(said))
 
 
-COMMANDS = (begin, list_, get, cancel, recover, recoverable, receipt, touch, work_item)
+@click.command(
+    "sweep",
+    cls=LedgerCommand,
+    example="turnledger turn sweep",
+    exits={0: "done, also if there was nothing to remove"},
+)
+def sweep() -> None:
+    """Remove the attachments that no turn refers to, and that are older than an hour."""
+    with current().writing() as ledger:
+        count = ledger.attachments.sweep()
+    said = f"removed {counted(count, 'attachment')}"
+    current().answer({"removed": count}, lambda layout: layout.line(said))
+
+
+COMMANDS = (begin, list_, get, cancel, recover, recoverable, receipt, touch, work_item, sweep)
