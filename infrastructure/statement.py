@@ -20,15 +20,28 @@ DIALECTS: dict[str, Dialect] = {
     POSTGRESQL: PGDialect_psycopg(paramstyle="format"),  # type: ignore[no-untyped-call]
 }
 
-Statement = dict[str, Compiled]  # by the dialect's name
 Cursor = Any  # sqlite3's or psycopg's: both have execute, fetchone, fetchall and rowcount
 Row = tuple[Any, ...]
 EVERYTHING = MOST  # as a limit
 
 
+class Statement(dict[str, Compiled]):
+    """A statement for every store, by the dialect's name: compiled when it is first asked for."""
+
+    def __init__(self, core: Any) -> None:
+        """Take it as SQLAlchemy has it."""
+        super().__init__()
+        self._core = core
+
+    def __missing__(self, dialect: str) -> Compiled:
+        """Compile it; all of them at the start would take a process a tenth of a second."""
+        ready = self[dialect] = compiled(self._core, DIALECTS[dialect])
+        return ready
+
+
 def statement(core: Any) -> Statement:
     """A statement for every store."""
-    return {name: compiled(core, dialect) for name, dialect in DIALECTS.items()}
+    return Statement(core)
 
 
 def run(cursor: Cursor, dialect: str, what: Statement, given: Parameters) -> Cursor:
