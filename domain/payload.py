@@ -103,20 +103,16 @@ def settle_text(name: str, value: object, limit: int) -> tuple[str, bool]:
     return settle_text(name, shown(value), limit)[0], True
 
 
-def content_hash(command: str, arguments: dict[str, Any]) -> str:
-    """Return the SHA-256, in hex, of a command's name and its caller's arguments."""
-    return canonical_hash([command, arguments])
-
-
 def canonical_hash(value: Any) -> str:
     """Return the SHA-256, in hex, of a value's canonical JSON.
 
     Canonical as in RFC 8785; integers past ±(2^53 - 1), which it leaves out, are written in full.
     """
-    return hashlib.sha256(_canonical(value)).hexdigest()
+    return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def _canonical(value: Any) -> bytes:
+def canonical(value: Any) -> bytes:
+    """A value's canonical JSON."""
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError:
@@ -126,10 +122,10 @@ def _canonical(value: Any) -> bytes:
 def _canonical_in_full(value: Any) -> bytes:
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
-        pairs = (rfc8785.dumps(key) + b":" + _canonical(value[key]) for key in keys)
+        pairs = (rfc8785.dumps(key) + b":" + canonical(value[key]) for key in keys)
         return b"{" + b",".join(pairs) + b"}"
     if isinstance(value, list):
-        return b"[" + b",".join(map(_canonical, value)) + b"]"
+        return b"[" + b",".join(map(canonical, value)) + b"]"
     return json.dumps(value).encode()
 
 

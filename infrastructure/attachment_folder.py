@@ -6,7 +6,6 @@ meet: one holds the ledger's row alone, the others together. A file's time is th
 """
 
 import errno
-import hashlib
 import os
 import tempfile
 from collections.abc import Generator, Iterable, Mapping
@@ -106,14 +105,13 @@ class AttachmentFolder:
             raise kind(str(self.path), str(error)) from error
 
 
-def contents_of(given: Iterable[Any]) -> dict[str, bytes]:
-    """The contents of what a caller gave, by their SHA-256, in order.
+def contents_of(given: Iterable[Any]) -> list[bytes]:
+    """The contents of what a caller gave, in order.
 
     Raises:
         InvalidPayload: One is neither bytes nor a file that can be read.
     """
-    found = (bytes(one) if isinstance(one, bytes | bytearray) else _read(one) for one in given)
-    return {hashlib.sha256(content).hexdigest(): content for content in found}
+    return [bytes(one) if isinstance(one, bytes | bytearray) else _read(one) for one in given]
 
 
 def hold(unit: UnitOfWork, *, alone: bool) -> None:

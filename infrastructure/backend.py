@@ -17,6 +17,7 @@ from turnledger.infrastructure.enclosing import Enclosing, enclosing
 from turnledger.infrastructure.glance import Glance
 from turnledger.infrastructure.grouping import Grouping
 from turnledger.infrastructure.identity import IdentityGenerator
+from turnledger.infrastructure.intake import PLAIN, Contents
 from turnledger.infrastructure.ledger_row import LedgerRow
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.store import Store
@@ -41,15 +42,19 @@ acting: ContextVar[Acting] = ContextVar("acting", default=NOBODY)
 class Backend:
     """A store with all that is needed to carry out commands on it."""
 
-    def __init__(self, store: Store, clock: Clock | None, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, clock: Clock | None, settings: Settings, contents: Contents = PLAIN
+    ) -> None:
         """Take an open store whose schema is this release's.
 
         Args:
             store: Closed again, if something goes wrong.
             clock: None if the server's is the one that counts.
             settings: Limits and durability.
+            contents: What is done with them on their way in and out; closed with the store.
         """
         self.settings = settings
+        self.contents = contents
         self.limits = settings.limits()
         self.clock = host_clock if clock is None else clock
         self.new_id = IdentityGenerator()
@@ -61,9 +66,10 @@ class Backend:
             self.recorder = store.recorder(self.clock)
             self.application = LedgerApplication(self.recorder)
             row = ledger_row.identified(store, settings, self._new_row)
-            self.ledger_id, self.generation, _ = row
+            self.ledger_id, self.generation, _, encrypted = row
+            contents.must_be(store.url, is_encrypted=bool(encrypted))
         except BaseException:
-            self.store.close()
+            self.close()
             raise
 
     def transact(self, work: Callable[[UnitOfWork], Result], *, several: bool = False) -> Result:
@@ -81,10 +87,12 @@ class Backend:
         """
         around = enclosing(self)
         if around is not None:
-            return around.carry_out(work, several=several)
-        if self.store.writer is not None:
-            return self._grouping.carry_out(self.store.writer, work, several=several)
-        return self.alone(work, several=several)
+            done = around.carry_out(work, several=several)
+        elif self.store.writer is not None:
+            done = self._grouping.carry_out(self.store.writer, work, several=several)
+        else:
+            done = self.alone(work, several=several)
+        return self.contents.opened(done)
 
     def alone(self, work: Callable[[UnitOfWork], Result], *, several: bool = False) -> Result:
         """Likewise, in a unit of work that no other command shares: what it reads is committed.
@@ -157,7 +165,7 @@ class Backend:
         while True:
             try:
                 with Glance(self.application, self.store, self._clock, self.limits) as unit:
-                    return question(unit)
+                    return self.contents.opened(question(unit))
             except StoreUnavailable as error:
                 if enclosing(self) is not None:
                     raise
@@ -175,4 +183,10 @@ class Backend:
         self.generation = generation
 
     def _new_row(self) -> LedgerRow:
-        return LedgerRow(self.new_id(), self.new_id(), to_microseconds(self.clock()))
+        now = to_microseconds(self.clock())
+        return LedgerRow(self.new_id(), self.new_id(), now, int(self.contents.is_encrypted))
+
+    def close(self) -> None:
+        """Close the connections of all threads, and those to the keys."""
+        self.store.close()
+        self.contents.close()

@@ -17,7 +17,7 @@ from turnledger.infrastructure.transaction import transact
 
 _INSERT = statement(insert(ledger).values({c.name: bindparam(c.name) for c in ledger.columns}))
 _RENEW = statement(ledger.update().values(generation=bindparam("generation")))
-_SELECT = "SELECT ledger_id, generation, created_at FROM ledger"
+_SELECT = "SELECT ledger_id, generation, created_at, encrypted FROM ledger"
 _HAS_EVENTS = "SELECT EXISTS (SELECT 1 FROM events)"
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('turnledger ledger'), 'ledger'::regclass::int)"
 
@@ -27,11 +27,13 @@ class LedgerRow(NamedTuple):
 
     Attributes:
         created_at: In microseconds.
+        encrypted: 1 if its contents are sealed, else 0.
     """
 
     ledger_id: str
     generation: str
     created_at: int
+    encrypted: int
 
 
 def known(cursor: Cursor) -> LedgerRow | None:

@@ -12,7 +12,9 @@ from turnledger.domain.payload import decode
 from turnledger.domain.run import StartedRun
 from turnledger.infrastructure.queue_rows import UNKNOWN_TIME, as_evidence
 from turnledger.infrastructure.schema import events
+from turnledger.infrastructure.statement import run as run_statement
 from turnledger.infrastructure.statement import statement
+from turnledger.infrastructure.store import Store
 from turnledger.projections.operations import OPEN, RUNNING, WAITING, operations
 from turnledger.projections.runs import runs
 
@@ -136,6 +138,13 @@ _REASONS = {
     "cancel_requested": "its cancellation was requested; if the lease is over, recover",
     "hazardous_orphan": "the claim of its run was lost while it ran; resolve it",
 }
+
+
+def work_item_of(store: Store, run_id: str) -> str | None:
+    """Whose a run is; None if it was never started."""
+    with store.reading(damaged=True) as cursor:
+        row = run_statement(cursor, store.dialect, RUN, {"run_id": run_id}).fetchone()
+    return None if row is None else str(RunRow(*row).work_item_id)
 
 
 def as_blocking(key: str, run_id: str, execution: Any, effect: Any) -> BlockingOperation:

@@ -105,6 +105,7 @@ ledger = Table(
     text("ledger_id", primary_key=True),
     text("generation"),
     integer("created_at"),
+    integer("encrypted"),
 )
 
 tracking = Table(

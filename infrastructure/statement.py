@@ -26,16 +26,20 @@ EVERYTHING = MOST  # as a limit
 
 
 class Statement(dict[str, Compiled]):
-    """A statement for every store, by the dialect's name: compiled when it is first asked for."""
+    """A statement for every store, by the dialect's name: compiled when it is first asked for.
+
+    Attributes:
+        core: The statement as SQLAlchemy has it.
+    """
 
     def __init__(self, core: Any) -> None:
         """Take it as SQLAlchemy has it."""
         super().__init__()
-        self._core = core
+        self.core = core
 
     def __missing__(self, dialect: str) -> Compiled:
         """Compile it; all of them at the start would take a process a tenth of a second."""
-        ready = self[dialect] = compiled(self._core, DIALECTS[dialect])
+        ready = self[dialect] = compiled(self.core, DIALECTS[dialect])
         return ready
 
 

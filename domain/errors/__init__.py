@@ -14,8 +14,10 @@ builds the message: what is wrong, and what to do.
     ├── Refusal                 the state doesn't allow it; nothing changed
     │   ├── AttemptsExhausted
     │   ├── ClaimLost
+    │   ├── ContentPurged
     │   ├── IdempotencyConflict
     │   ├── InvalidTransition
+    │   ├── NotEncrypted
     │   ├── NothingRecorded
     │   ├── OperationNotFound
     │   ├── OperationSettled    it had no effect
@@ -54,8 +56,10 @@ from turnledger.domain.errors.bad_input import (
 from turnledger.domain.errors.refusal import (
     AttemptsExhausted,
     ClaimLost,
+    ContentPurged,
     IdempotencyConflict,
     InvalidTransition,
+    NotEncrypted,
     NothingRecorded,
     OperationNotFound,
     OperationSettled,
@@ -91,6 +95,7 @@ from turnledger.domain.errors.store import (
 __all__ = [
     "AttemptsExhausted",
     "ClaimLost",
+    "ContentPurged",
     "IdempotencyConflict",
     "InvalidDuration",
     "InvalidIdentifier",
@@ -101,6 +106,7 @@ __all__ = [
     "InvalidTrigger",
     "LedgerError",
     "NoEffect",
+    "NotEncrypted",
     "NothingRecorded",
     "OperationNotFound",
     "OperationSettled",

@@ -46,6 +46,18 @@ class ClaimLost(Refusal):
         )
 
 
+class ContentPurged(Refusal):
+    """The contents of a thread or a work item were erased: nothing more is taken about it."""
+
+    def __init__(self, subject: str) -> None:
+        kind, _, target = subject.partition(":")
+        name = kind.replace("_", " ")
+        super().__init__(
+            f"the contents of {name} {target} were purged; nothing more is taken about it",
+            **{f"{kind}_id": target},
+        )
+
+
 class IdempotencyConflict(Refusal):
     """The key was used before, for something else."""
 
@@ -72,6 +84,13 @@ class InvalidTransition(Refusal):
             reason=reason,
             **facts,
         )
+
+
+class NotEncrypted(Refusal):
+    """The ledger wasn't made with `encrypt=True`, so nothing of it can be purged."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"{url}: {reason}", url=url, reason=reason)
 
 
 class NothingRecorded(Refusal):

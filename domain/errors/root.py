@@ -64,9 +64,14 @@ class OtherGeneration(LedgerError):
 class Unreadable(LedgerError):
     """A stored record is damaged or of a newer release. It is kept, and nothing is done with it."""
 
-    def __init__(self, what: str, reason: str) -> None:
+    def __init__(
+        self,
+        what: str,
+        reason: str,
+        advice: str = "it is kept as it is (see `turnledger verify`)",
+    ) -> None:
         super().__init__(
-            f"{what} can't be read: {reason}; it is kept as it is (see `turnledger verify`)",
+            f"{what} can't be read: {reason}; {advice}",
             what=what,
             reason=reason,
         )

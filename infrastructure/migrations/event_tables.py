@@ -29,6 +29,7 @@ def create_events() -> None:
         sa.Column("ledger_id", TEXT, primary_key=True, nullable=False),
         sa.Column("generation", TEXT, nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("encrypted", sa.BigInteger, nullable=False),
     )
 
 

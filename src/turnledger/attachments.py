@@ -23,7 +23,7 @@ class AttachmentStore:
         self._folder = folder
 
     def path(self, sha256: str) -> Path:
-        """Where the file with this content is.
+        """Where the file with this content is; an encrypted ledger's is encrypted: `read` it.
 
         Raises:
             InvalidPayload: The ledger has no folder, or it is no SHA-256 in hex.
@@ -31,6 +31,20 @@ class AttachmentStore:
         if self._folder is None:
             raise InvalidPayload("attachments", "there is no folder; give one to turnledger.open")
         return self._folder.file(sha256)
+
+    def read(self, sha256: str) -> bytes:
+        """The content of a file, also where it is stored encrypted.
+
+        Raises:
+            InvalidPayload: There is no such file.
+            Unreadable: It was purged or damaged, or its key isn't here.
+        """
+        path = self.path(sha256)
+        try:
+            stored = path.read_bytes()
+        except OSError as error:
+            raise InvalidPayload("sha256", f"names no file that can be read: {error}") from error
+        return self._backend.contents.opened_file(sha256, stored)
 
     def sweep(self) -> int:
         """Remove the files that no event refers to, and that are older than an hour.

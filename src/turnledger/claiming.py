@@ -55,6 +55,19 @@ def shown(backend: Backend, claim: Any, kind: type[Any]) -> dict[str, Any]:
         InvalidInput: It is no claim.
         ClaimLost: It is of another generation.
     """
+    target, target_id = checked_claim(claim, kind)
+    if claim.generation != backend.generation:
+        reason = "it was given out before the ledger was restored from a backup"
+        raise ClaimLost(target_id, claim.owner, claim.epoch, reason, kind=target)
+    return {f"{target}_id": target_id, "owner": claim.owner, "epoch": claim.epoch}
+
+
+def checked_claim(claim: Any, kind: type[Any]) -> tuple[str, str]:
+    """What a claim is on: its kind, and its id.
+
+    Raises:
+        InvalidInput: It is no claim.
+    """
     if not isinstance(claim, kind):
         raise InvalidPayload("claim", f"must be a {kind.__name__}, not {type(claim).__name__}")
     target, target_id = claimed(claim)
@@ -63,10 +76,7 @@ def shown(backend: Backend, claim: Any, kind: type[Any]) -> dict[str, Any]:
     epoch = claim.epoch
     if not isinstance(epoch, int) or isinstance(epoch, bool) or abs(epoch) > LARGEST:
         raise InvalidPayload("claim", f"has the epoch {payload.shown(epoch)}, which is none")
-    if claim.generation != backend.generation:
-        reason = "it was given out before the ledger was restored from a backup"
-        raise ClaimLost(target_id, claim.owner, claim.epoch, reason, kind=target)
-    return {f"{target}_id": target_id, "owner": claim.owner, "epoch": claim.epoch}
+    return target, target_id
 
 
 def claimed_id(

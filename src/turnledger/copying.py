@@ -13,6 +13,7 @@ from turnledger.domain.settings import Settings
 from turnledger.infrastructure import bundle_file, ledger_row
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
+from turnledger.infrastructure.contents import keys_of
 from turnledger.infrastructure.copy_target import CopiedEvent, CopyTarget
 from turnledger.infrastructure.ledger_row import LedgerRow
 from turnledger.infrastructure.mapper import LedgerMapper
@@ -81,7 +82,8 @@ def copy(
     Raises:
         StoreUnavailable: The source was written to in the meantime; or a database is out of reach.
         StoreDamaged: The source's events aren't whole.
-        StoreError: The target holds something else; or a database says no.
+        StoreError: The target holds something else; or the source is encrypted, and its keys aren't
+            there; or a database says no.
     """
     settings = Settings()
     with ExitStack() as stack:
@@ -90,6 +92,8 @@ def copy(
         store = stack.enter_context(closing(open_store(target, settings, read_only=False)))
         if store.url == origin.url:
             raise InvalidPayload("target", "is the source itself")
+        if ledger.encrypted:
+            _copy_keys(origin, store, settings)
         copying = _Copying(origin, CopyTarget(store, settings, ledger), progress)
         stack.callback(copying.replay.close)
         verification = copying.carry_out()
@@ -120,6 +124,20 @@ def _ledger_in(origin: Store) -> LedgerRow:
     if ledger is None:
         raise StoreError(origin.url, "it holds no ledger, or one whose copying isn't finished")
     return ledger
+
+
+def _copy_keys(origin: Store, target: Store, settings: Settings) -> None:
+    """Have the keys at the target before the ledger can be opened there."""
+    known = keys_of(origin, settings, make=False)
+    if known is None:
+        raise StoreError(origin.url, "it is encrypted, and its keys aren't there to be copied")
+    with closing(known):
+        rows = known.rows()
+    made = keys_of(target, settings, make=True)
+    if made is None:
+        raise StoreError(target.url, "it has no place for keys")
+    with closing(made):
+        made.take(rows)
 
 
 class _Copying:

@@ -57,7 +57,14 @@ def doctor(backend: Backend) -> tuple[Check, ...]:
         checks = [_build(), _journal(store), _log(store), _disk(store)]
     else:
         checks = [Check(*facts) for facts in store.examined()]
-    return (_schema(backend), *checks, *_clock(backend), _claims(backend), _operations(backend))
+    return (
+        _schema(backend),
+        *_encryption(backend),
+        *checks,
+        *_clock(backend),
+        _claims(backend),
+        _operations(backend),
+    )
 
 
 def is_exposed(version: tuple[int, int, int]) -> bool:
@@ -69,6 +76,17 @@ def is_exposed(version: tuple[int, int, int]) -> bool:
 def _schema(backend: Backend) -> Check:
     message = f"schema {HEAD}, ledger {backend.ledger_id}, generation {backend.generation}"
     return Check(name="ledger", status="ok", message=message)
+
+
+def _encryption(backend: Backend) -> Iterator[Check]:
+    """What is said of the keys, if there should be any."""
+    contents = backend.contents
+    if contents.is_encrypted and contents.place is None:
+        message = "contents are encrypted, and their keys aren't here: they can't be read"
+        yield Check(name="keys", status="note", message=message)
+    elif contents.is_encrypted:
+        message = f"contents are encrypted; their keys are in {contents.place}: back them up apart"
+        yield Check(name="keys", status="ok", message=message)
 
 
 def _bundle() -> Check:

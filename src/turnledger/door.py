@@ -10,6 +10,8 @@ from turnledger.domain.settings import Settings
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import Clock, checked, host_clock
+from turnledger.infrastructure.contents import contents_of
+from turnledger.infrastructure.intake import Redactor
 from turnledger.infrastructure.opening import (
     is_on_server,
     open_store,
@@ -21,13 +23,15 @@ from turnledger.ledger import Ledger
 from turnledger.timers.zones import recompute
 
 
-def open(  # noqa: A001 - the door's name; used as turnledger.open
+def open(  # noqa: A001, PLR0913 - the door's name; used as turnledger.open
     url_or_path: str | os.PathLike[str],
     *,
     clock: Clock | None = None,
     settings: Settings | None = None,
     attachments: str | os.PathLike[str] | None = None,
     read_only: bool = False,
+    encrypt: bool = False,
+    redact: Redactor | None = None,
 ) -> Ledger:
     """Open a ledger; make it if it isn't there.
 
@@ -38,11 +42,23 @@ def open(  # noqa: A001 - the door's name; used as turnledger.open
         settings: Limits and durability.
         attachments: The folder for them; default beside a file, and none on PostgreSQL.
         read_only: Make and change nothing; works beside a writer, and on read-only media.
+        encrypt: Make it an encrypted one, whose contents can be purged (docs/encryption.md). One
+            that is encrypted already needs no saying so.
+        redact: Is given the name and the JSON of each content before it is stored, and gives what
+            is stored instead; such as `turnledger.redaction.secrets()`.
 
     Raises:
+        NotEncrypted: It was made without encryption.
         StoreError: It can't be opened; the subclass says why.
     """
-    backend = open_backend(url_or_path, clock=clock, settings=settings, read_only=read_only)
+    backend = open_backend(
+        url_or_path,
+        clock=clock,
+        settings=settings,
+        read_only=read_only,
+        encrypt=encrypt,
+        redact=redact,
+    )
     return Ledger(backend, attachment_folder(url_or_path, attachments))
 
 
@@ -58,12 +74,14 @@ def attachment_folder(
     return AttachmentFolder(path.with_name(f"{path.name}.attachments"))
 
 
-def open_backend(
+def open_backend(  # noqa: PLR0913 - all that `open` takes
     url_or_path: str | os.PathLike[str],
     *,
     clock: Clock | None,
     settings: Settings | None,
     read_only: bool,
+    encrypt: bool,
+    redact: Redactor | None,
 ) -> Backend:
     """Open what a ledger works with; see `open`."""
     chosen = None if clock is None else checked(clock)
@@ -71,7 +89,7 @@ def open_backend(
     store = open_store(url_or_path, wanted, read_only=read_only)
     if chosen is None and store.dialect == SQLITE:
         chosen = host_clock
-    backend = Backend(store, chosen, wanted)
+    backend = Backend(store, chosen, wanted, contents_of(store, wanted, redact, encrypt=encrypt))
     if not read_only:
         recompute(backend)
     return backend
@@ -108,6 +126,6 @@ def new_generation(url_or_path: str | os.PathLike[str]) -> str:
     settings = Settings()
     store = open_store(url_or_path, settings, read_only=False)
     with closing(store):
-        backend = Backend(store, host_clock, settings)
+        backend = Backend(store, host_clock, settings, contents_of(store, settings))
         backend.renew()
         return backend.generation

@@ -42,4 +42,4 @@ def history(
         streams = streams_of(cursor, dialect, subject)
         found = positions_in(cursor, dialect, streams, after=start, until=LARGEST, limit=most)
         rows = list(rows_at(cursor, dialect, found))
-    return [log.as_event(row) for row in rows]
+    return backend.contents.opened([log.as_event(row) for row in rows])

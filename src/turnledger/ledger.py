@@ -13,7 +13,12 @@ from turnledger.attachments import AttachmentStore
 from turnledger.backup import backup
 from turnledger.coordinator import Coordinator
 from turnledger.doctor import Check, doctor
-from turnledger.domain.errors import InvalidDuration, StoreError
+from turnledger.domain.errors import (
+    InvalidDuration,
+    NotEncrypted,
+    StoreError,
+    StoreReadOnly,
+)
 from turnledger.history import history, subject_of
 from turnledger.inbox import Inbox
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
@@ -194,6 +199,8 @@ class Ledger(Provable):
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger into a new file, with all that is committed; others may go on writing.
 
+        The keys of an encrypted ledger aren't in it (docs/encryption.md).
+
         Raises:
             InvalidPayload: There is a file of that name.
             StoreError: The ledger is on a server: pg_dump backs it up.
@@ -205,10 +212,39 @@ class Ledger(Provable):
             raise StoreError(store.url, reason)
         backup(store, Path(path).absolute())
 
+    def purge(self, *, thread_id: str | None = None, work_item_id: str | None = None) -> bool:
+        """Erase the contents of a thread or a work item, for good: their key is destroyed.
+
+        The events stay, with all names and times, and so do the chain and the read models; `verify`
+        finds nothing. Contents read as `{"$purged": true}` from then on, in queries on the past and
+        in bundles too; what waits can't be claimed, and nothing more is taken in about it.
+
+        Args:
+            thread_id: Its submissions, messages and timers, what they failed of and why.
+            work_item_id: Its turns with their attempts and attachments, its runs and operations.
+
+        Returns:
+            Whether there was anything to erase.
+
+        Raises:
+            InvalidInput: Not exactly one id was given, or one that can't be one.
+            NotEncrypted: The ledger wasn't made with `encrypt=True`.
+            StoreReadOnly: It is open for reading only.
+        """
+        names = {"thread_id": thread_id, "work_item_id": work_item_id}
+        subject = subject_of(**names)
+        store, contents = self._backend.store, self._backend.contents
+        if not contents.is_encrypted:
+            reason = "it was made without encryption, so its contents can't be erased"
+            raise NotEncrypted(store.url, reason)
+        if store.read_only:
+            raise StoreReadOnly(store.url, "it is open for reading only")
+        return contents.purge(f"{subject.kind}:{subject.id}")
+
     def close(self) -> None:
         """Stop the scans, and close the connections of all threads."""
         self.recovery.end()
-        self._backend.store.close()
+        self._backend.close()
 
     def __enter__(self) -> Self:
         """The ledger itself."""

@@ -129,7 +129,8 @@ class Log:
 
     def find(self, query: Select[Any]) -> list[RecordedEvent]:
         """The events that a query on the events table selects."""
-        return [self.as_event(row) for row in self._backend.recorder.select(query, beside=True)]
+        rows = self._backend.recorder.select(query, beside=True)
+        return self._backend.contents.opened([self.as_event(row) for row in rows])
 
     def start(self, after: int | Cursor) -> int:
         """The position behind which a reader begins.

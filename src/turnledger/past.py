@@ -44,7 +44,8 @@ def past_of(
     store, unread = past.replayed(backend.store, position, subject)
     _complain(store.url, unread)
     now = from_microseconds(stored_now)
-    return Past(Backend(store, lambda: now, backend.settings), position, now, unread)
+    then = Backend(store, lambda: now, backend.settings, backend.contents.for_reading())
+    return Past(then, position, now, unread)
 
 
 def _moment(backend: Backend, log: Log, at: object) -> past.Moment:

@@ -8,8 +8,8 @@ from sqlalchemy import bindparam, select
 from turnledger.domain.errors import IdempotencyConflict
 from turnledger.domain.event import Envelope
 from turnledger.domain.identifier import check_identifier
-from turnledger.domain.payload import content_hash
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.intake import Intake
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.statement import statement
 from turnledger.infrastructure.unit_of_work import UnitOfWork
@@ -47,29 +47,45 @@ class Idempotency:
 
     @classmethod
     def of_thread(
-        cls, thread_id: str, key: str, command: str, content: dict[str, Any]
-    ) -> "Idempotency":
-        """A key within a thread.
+        cls, thread_id: str, key: str | None, command: str, content: dict[str, Any], intake: Intake
+    ) -> "Idempotency | None":
+        """A key within a thread; None if there is no key.
+
+        Args:
+            thread_id: The thread.
+            key: What the caller chose.
+            command: The command's name.
+            content: Its arguments, as they are stored.
+            intake: Through which they came.
 
         Raises:
             InvalidIdentifier: The key is no identifier.
         """
+        if key is None:
+            return None
         check_identifier("idempotency_key", key)
         arguments = {"thread_id": thread_id, **content}
-        return cls(f"thread:{thread_id}", key, command, content_hash(command, arguments))
+        return cls(f"thread:{thread_id}", key, command, intake.hash([command, arguments]))
 
     @classmethod
     def of_work_item(
-        cls, work_item_id: str, key: str, command: str, content: dict[str, Any]
-    ) -> "Idempotency":
-        """A key within a work item.
+        cls,
+        work_item_id: str,
+        key: str | None,
+        command: str,
+        content: dict[str, Any],
+        intake: Intake,
+    ) -> "Idempotency | None":
+        """A key within a work item; see `of_thread`.
 
         Raises:
             InvalidIdentifier: The key is no identifier.
         """
+        if key is None:
+            return None
         check_identifier("idempotency_key", key)
         arguments = {"work_item_id": work_item_id, **content}
-        return cls(f"work_item:{work_item_id}", key, command, content_hash(command, arguments))
+        return cls(f"work_item:{work_item_id}", key, command, intake.hash([command, arguments]))
 
     def marked(self, origin: Origin) -> Origin:
         """The origin of a command that leaves a receipt under this key."""

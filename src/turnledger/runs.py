@@ -4,18 +4,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from turnledger.claiming import MINUTE, Seconds, claimed_id, claimer, keep_evidence, shown
+from turnledger.claiming import (
+    MINUTE,
+    Seconds,
+    checked_claim,
+    claimed_id,
+    claimer,
+    keep_evidence,
+    shown,
+)
 from turnledger.domain import evidence, run
 from turnledger.domain.duration import check_duration
 from turnledger.domain.errors import ClaimLost
 from turnledger.domain.event import Event
 from turnledger.domain.identifier import check_identifier
-from turnledger.domain.payload import settle
 from turnledger.domain.run import Run, RunClaim, StartedRun, State
 from turnledger.domain.run import commands as c
 from turnledger.infrastructure import run_repository as repository
 from turnledger.infrastructure.backend import Backend
-from turnledger.infrastructure.operation_rows import RUN, RunRow, as_run
+from turnledger.infrastructure.operation_rows import RUN, RunRow, as_run, work_item_of
 from turnledger.infrastructure.statement import Cursor
 from turnledger.infrastructure.statement import run as run_statement
 from turnledger.infrastructure.unit_of_work import UnitOfWork
@@ -93,7 +100,8 @@ class Runs:
             ClaimLost: The claim isn't live. The outcome is kept as evidence.
             PayloadTooLarge: The outcome is past its limit; answer with a reference.
         """
-        kept, altered = settle("outcome", outcome, self._settings.max_result_bytes)
+        _, run_id = checked_claim(claim, RunClaim)
+        kept, altered = self._settled(run_id, "outcome", outcome)
         try:
             return self._ended(c.Finish(**self._shown(claim), outcome=kept, altered=altered))
         except ClaimLost:
@@ -110,7 +118,7 @@ class Runs:
             reason: Why, as JSON.
         """
         check_identifier("run_id", run_id)
-        kept, altered = settle("reason", reason, self._settings.max_result_bytes)
+        kept, altered = self._settled(run_id, "reason", reason)
         events, _ = self._done(c.Interrupt(run_id=run_id, reason=kept, altered=altered))
         return bool(events)
 
@@ -118,7 +126,13 @@ class Runs:
         """A run, whatever has become of it; None only if it never was."""
         check_identifier("run_id", run_id)
         with self._backend.store.reading(damaged=True) as cursor:
-            return _found(cursor, self._backend.store.dialect, run_id)
+            found = _found(cursor, self._backend.store.dialect, run_id)
+        return self._backend.contents.opened(found)
+
+    def _settled(self, run_id: str, name: str, value: Any) -> tuple[Any, bool]:
+        store = self._backend.store
+        intake = self._backend.contents.of_work_item_of(lambda: work_item_of(store, run_id))
+        return intake.settled(name, value, self._settings.max_result_bytes)
 
     def _ended(self, command: c.Finish) -> StartedRun:
         """Carry out the command that ends a run; returns the run after it."""

@@ -163,6 +163,14 @@ LIVES: dict[str, list[str]] = {
         "checkpoint",
         "verify",
     ],
+    "a purge": [
+        "migrate --encrypt",
+        'queue append t \'{"text": "hi"}\'',
+        "purge t",
+        "purge --work-item item",
+        "doctor",
+        "verify",
+    ],
     "a thread's life": [
         "queue append t {}",
         "queue pause t --reason later",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnledger.domain.payload import canonical_hash, content_hash
+from turnledger.domain.payload import canonical_hash
 
 VECTORS = json.loads((Path(__file__).parent / "hash_vectors.json").read_text())
 SAFE = 2**53 - 1
@@ -79,6 +79,8 @@ def test_other_content_has_another_hash(one: dict[str, Any], other: dict[str, An
 
 def test_the_command_is_part_of_the_content() -> None:
     arguments = {"thread_id": "thread", "submission": {}}
-    assert content_hash("append", arguments) == content_hash("append", dict(arguments))
-    assert content_hash("append", arguments) != content_hash("append_many", arguments)
-    assert content_hash("append", arguments) != content_hash("append", {**arguments, "n": 1})
+    assert canonical_hash(["append", arguments]) == canonical_hash(["append", dict(arguments)])
+    assert canonical_hash(["append", arguments]) != canonical_hash(["append_many", arguments])
+    assert canonical_hash(["append", arguments]) != canonical_hash(
+        ["append", {**arguments, "n": 1}]
+    )

@@ -1,24 +1,23 @@
 """The application's role may do its work, and nothing else."""
 
+import re
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 from sqlalchemy import make_url
 
 import turnledger
+from tests.conformance.audit.conftest import Host
+from tests.conformance.conftest import Clock
 from tests.postgresql.lost_answers import COMMANDS, QUESTIONS, Case
 from tests.postgresql.server import Database, Server
 from turnledger import ClaimLost, Ledger, StoreReadOnly
 
-GRANTS = """
-GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
-GRANT INSERT ON stored_events, unnumbered, positions, streams, queued_turns, inbox_messages,
-    due_timers, dispatches, receipts, tracking TO {role};
-GRANT UPDATE ON streams, queued_turns, inbox_messages, due_timers, tracking TO {role};
-GRANT DELETE ON unnumbered TO {role};
-"""
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+GRANTS = re.findall(r"^    (GRANT .*) TO app;$", OPERATIONS.read_text(), re.MULTILINE)
 FORBIDDEN = [
     "UPDATE stored_events SET data = '{}'",
     "DELETE FROM stored_events",
@@ -30,7 +29,7 @@ FORBIDDEN = [
 def database(postgresql_server: Server) -> Iterator[Database]:
     """A ledger that its owner has made, with an event in it."""
     with postgresql_server.new_database() as made:
-        with turnledger.open(made.url) as ledger:
+        with turnledger.open(made.url, encrypt=True) as ledger:
             ledger.queue.append("the owner's", {})
         yield made
 
@@ -41,7 +40,8 @@ def role(database: Database) -> Iterator[str]:
     name = f"application_{secrets.token_hex(4)}"
     with psycopg.connect(database.conninfo, autocommit=True) as owner:
         owner.execute(f"CREATE ROLE {name} LOGIN".encode())
-        owner.execute(GRANTS.format(role=name).encode())
+        for grant in GRANTS:
+            owner.execute(f"{grant} TO {name}".encode())
         yield name
         owner.execute(f"DROP OWNED BY {name}".encode())
         owner.execute(f"DROP ROLE {name}".encode())
@@ -64,6 +64,27 @@ def test_the_application_may_do_everything_that_there_is(ledger: Ledger, name: s
     except ClaimLost:
         assert "lost" in name
     assert ledger.verify().findings == ()
+
+
+def test_a_host_of_the_applications_does_all_kinds_of_things(database: Database, role: str) -> None:
+    url = make_url(database.url).set(username=role).render_as_string(hide_password=False)
+    clock = Clock()
+    with turnledger.open(url, clock=clock, attachments=None) as ledger:
+        host = Host(ledger, clock, 11)
+        for _ in range(400):
+            host.act()
+        assert len({event.type for event in ledger.log.read(limit=100_000)}) > 40
+        assert ledger.verify().ok
+        assert ledger.purge(thread_id="t")
+
+
+def test_the_application_takes_attachments_up(
+    database: Database, role: str, tmp_path: Path
+) -> None:
+    url = make_url(database.url).set(username=role).render_as_string(hide_password=False)
+    with turnledger.open(url, attachments=tmp_path / "files") as ledger:
+        (name,) = ledger.coordinator.begin("item", "m", attachments=[b"file"]).attachments
+        assert ledger.attachments.read(name) == b"file"
 
 
 @pytest.mark.parametrize("statement", FORBIDDEN)

@@ -28,6 +28,7 @@ from turnledger.door import attachment_folder, open_backend
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import Clock
+from turnledger.infrastructure.intake import Redactor
 from turnledger.ledger import Ledger, seconds
 from turnledger.past import At, past_of
 
@@ -129,6 +130,7 @@ class AsyncLedger(Twin[Ledger]):
     check_all = awaited(Ledger.check_all)
     prove = awaited(Ledger.prove)
     bundle = awaited(Ledger.bundle)
+    purge = awaited(Ledger.purge)
 
     async def wait_for_change(
         self,
@@ -198,16 +200,18 @@ class Opening:
 
 def _close(opened: list[Backend]) -> None:
     for backend in opened:
-        backend.store.close()
+        backend.close()
 
 
-def open_async(
+def open_async(  # noqa: PLR0913 - all that can be said of a ledger
     url_or_path: str | os.PathLike[str],
     *,
     clock: Clock | None = None,
     settings: Settings | None = None,
     attachments: str | os.PathLike[str] | None = None,
     read_only: bool = False,
+    encrypt: bool = False,
+    redact: Redactor | None = None,
 ) -> Opening:
     """Open a ledger for asyncio; make it if it isn't there. See `turnledger.open`.
 
@@ -215,6 +219,14 @@ def open_async(
     `ledger = await turnledger.open_async(…)`.
     """
     return Opening(
-        partial(open_backend, url_or_path, clock=clock, settings=settings, read_only=read_only),
+        partial(
+            open_backend,
+            url_or_path,
+            clock=clock,
+            settings=settings,
+            read_only=read_only,
+            encrypt=encrypt,
+            redact=redact,
+        ),
         partial(attachment_folder, url_or_path, attachments),
     )

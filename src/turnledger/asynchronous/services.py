@@ -112,6 +112,7 @@ class AsyncAttachments(Twin[AttachmentStore]):
     """The commands and queries of `ledger.attachments`, awaited; see `AttachmentStore`."""
 
     path = awaited(AttachmentStore.path)
+    read = awaited(AttachmentStore.read)
     sweep = awaited(AttachmentStore.sweep)
 
 

@@ -15,14 +15,19 @@ from turnledger.cli.sheet import Layout
     exits={0: "the schema is this release's"},
 )
 @click.option(
+    "--encrypt",
+    is_flag=True,
+    help="Make an encrypted ledger, whose contents can be purged.",
+)
+@click.option(
     "--new-generation",
     is_flag=True,
     help="After pg_restore: claims and cursors of before are refused from now on.",
 )
-def migrate(new_generation: bool) -> None:  # noqa: FBT001 - click passes it by name
+def migrate(*, encrypt: bool, new_generation: bool) -> None:
     """Bring the ledger's schema up to this release's; make it if there is none."""
     session = current()
-    done = turnledger.migrate(session.location)
+    done = turnledger.migrate(session.location, encrypt=encrypt)
     generation = done.generation
     if new_generation:
         generation = turnledger.new_generation(session.location)

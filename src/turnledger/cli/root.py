@@ -19,6 +19,7 @@ from turnledger.cli import (
     migrate_command,
     operation_claim_command,
     operation_command,
+    purge_command,
     replay_command,
     run_command,
     settling_command,
@@ -125,6 +126,7 @@ for module in (
     backup_command,
     copy_command,
     migrate_command,
+    purge_command,
     demo_command,
 ):
     for command in module.COMMANDS:

@@ -9,7 +9,6 @@ from turnledger.domain.coordinator_turn import commands as c
 from turnledger.domain.duration import check_time
 from turnledger.domain.errors import ClaimLost
 from turnledger.domain.identifier import check_count, check_identifier
-from turnledger.domain.payload import canonical_hash, check_payload
 from turnledger.infrastructure import turn_repository as repository
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
@@ -37,11 +36,12 @@ class Attempts(CoordinatorDesk):
             AttemptsExhausted: The retry policy allows no more attempts.
         """
         number = None if attempt is None else check_count("attempt", attempt)
-        checked = check_payload("request", request, self._settings.max_payload_bytes)
+        intake = self._claimed(claim)
+        checked = intake.payload("request", request, self._settings.max_payload_bytes)
         command = c.Prepare(
             **self._shown(claim),
             request=checked,
-            request_hash=canonical_hash(checked),
+            request_hash=intake.hash(checked),
             attempt=number,
         )
 
@@ -82,13 +82,14 @@ class Attempts(CoordinatorDesk):
             PayloadTooLarge: The answer is past its limit; answer with a reference.
         """
         check_identifier("request_hash", request_hash)
-        kept, altered = self._settled("response", response)
+        intake = self._claimed(claim)
+        kept, altered = self._settled(intake, "response", response)
         try:
             command = c.Respond(
                 **self._own(claim, attempt),
                 request_hash=request_hash,
                 response=kept,
-                response_hash=canonical_hash(kept),
+                response_hash=intake.hash(kept),
                 altered=altered,
             )
             return self._changed(command)
@@ -121,7 +122,7 @@ class Attempts(CoordinatorDesk):
             InvalidTransition: It isn't being dispatched, or isn't the claim's.
         """
         again = None if retry_at is None else check_time("retry_at", retry_at)
-        kept, altered = self._settled("error", error)
+        kept, altered = self._settled(self._claimed(claim), "error", error)
         try:
             own = self._own(claim, attempt)
             facts: dict[str, Any] = {"error": kept, "altered": altered}
@@ -143,7 +144,7 @@ class Attempts(CoordinatorDesk):
             ClaimLost: The claim isn't live.
             InvalidTransition: It isn't answered, or isn't the claim's.
         """
-        kept, altered = self._settled("error", error)
+        kept, altered = self._settled(self._claimed(claim), "error", error)
         return self._changed(c.Reject(**self._own(claim, attempt), error=kept, altered=altered))
 
     def _own(self, claim: TurnClaim, attempt: int) -> dict[str, Any]:

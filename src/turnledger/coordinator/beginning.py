@@ -14,9 +14,10 @@ from turnledger.domain.duration import from_microseconds
 from turnledger.domain.errors import IdempotencyConflict, InvalidPayload
 from turnledger.domain.event import Envelope, Event
 from turnledger.domain.identifier import check_identifier
-from turnledger.domain.payload import canonical_hash, check_payload
+from turnledger.domain.payload import canonical_hash
 from turnledger.infrastructure import turn_repository as repository
 from turnledger.infrastructure.attachment_folder import contents_of, hold
+from turnledger.infrastructure.intake import Intake
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 from turnledger.receipts import Idempotency, first_events
@@ -61,18 +62,19 @@ class Beginning(CoordinatorDesk):
         """
         check_identifier("work_item_id", work_item_id)
         chosen = None if turn_id is None else check_identifier("turn_id", turn_id)
-        contents = self._contents(attachments)
+        intake = self._backend.contents.of_work_item(work_item_id)
+        contents = self._contents(attachments, intake)
         command = Begin(
             turn_id=chosen or self._backend.new_id(),
             work_item_id=work_item_id,
             turn_order=0,
-            message=check_payload("message", message, self._settings.max_payload_bytes),
+            message=intake.payload("message", message, self._settings.max_payload_bytes),
             kind=check_identifier("kind", kind),
             target=check_identifier("target", target),
             attachments=tuple(contents),
             **({} if owner is None else claimer(self._settings, owner, lease)),
         )
-        idempotency = _idempotency(command, idempotency_key, chosen)
+        idempotency = _idempotency(command, idempotency_key, chosen, intake)
         return self._create(command, idempotency, chosen, contents)
 
     def _create(
@@ -131,8 +133,8 @@ class Beginning(CoordinatorDesk):
             raise IdempotencyConflict("the ledger", command.turn_id, command.NAME)
         return [first]
 
-    def _contents(self, attachments: Iterable[Attachment]) -> dict[str, bytes]:
-        """The contents by their SHA-256, written before the transaction begins.
+    def _contents(self, attachments: Iterable[Attachment], intake: Intake) -> dict[str, bytes]:
+        """The contents by their hash, as they are stored; written before the transaction begins.
 
         Raises:
             InvalidPayload: One can't be read, or there is no folder to put it in.
@@ -145,7 +147,7 @@ class Beginning(CoordinatorDesk):
         if self._folder is None:
             reason = "need a folder: turnledger.open(..., attachments=FOLDER)"
             raise InvalidPayload("attachments", reason)
-        contents = contents_of(given)
+        contents = dict(map(intake.file, contents_of(given)))
         self._folder.keep(contents, self._seconds())
         return contents
 
@@ -153,11 +155,11 @@ class Beginning(CoordinatorDesk):
         return self._backend.clock().timestamp()
 
 
-def _idempotency(command: Begin, key: str | None, chosen: str | None) -> Idempotency | None:
-    if key is None:
-        return None
+def _idempotency(
+    command: Begin, key: str | None, chosen: str | None, intake: Intake
+) -> Idempotency | None:
     said = {**_content(command), "turn_id": chosen}
-    return Idempotency.of_work_item(command.work_item_id, key, command.NAME, said)
+    return Idempotency.of_work_item(command.work_item_id, key, command.NAME, said, intake)
 
 
 def _content(what: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from turnledger.claiming import claimed_id, keep_evidence, shown
+from turnledger.claiming import checked_claim, claimed_id, keep_evidence, shown
 from turnledger.domain import coordinator_turn, evidence
 from turnledger.domain.coordinator_turn import (
     BegunTurn,
@@ -14,10 +14,11 @@ from turnledger.domain.coordinator_turn import (
 from turnledger.domain.coordinator_turn.commands import TurnCommand
 from turnledger.domain.errors import Unreadable
 from turnledger.domain.event import Event
-from turnledger.domain.payload import decode, settle
+from turnledger.domain.payload import decode
 from turnledger.infrastructure import turn_repository as repository
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.intake import Intake
 from turnledger.infrastructure.turn_rows import MESSAGE
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
@@ -51,8 +52,25 @@ class CoordinatorDesk:
     def _shown(self, claim: TurnClaim) -> dict[str, Any]:
         return shown(self._backend, claim, TurnClaim)
 
-    def _settled(self, name: str, value: Any) -> tuple[Any, bool]:
-        return settle(name, value, self._settings.max_result_bytes)
+    def _intake(self, turn_id: str) -> Intake:
+        """What comes in about a turn's work item."""
+
+        def work_item_id() -> str | None:
+            row = self._backend.look(lambda unit: repository.reader(unit).row(turn_id))
+            return None if row is None else str(row.work_item_id)
+
+        return self._backend.contents.of_work_item_of(work_item_id)
+
+    def _claimed(self, claim: TurnClaim) -> Intake:
+        """Likewise, about a claimed turn's.
+
+        Raises:
+            InvalidInput: It is no claim.
+        """
+        return self._intake(checked_claim(claim, TurnClaim)[1])
+
+    def _settled(self, intake: Intake, name: str, value: Any) -> tuple[Any, bool]:
+        return intake.settled(name, value, self._settings.max_result_bytes)
 
     def _given_out(self, unit: UnitOfWork, turn_id: str, work_item_id: str) -> TurnClaim:
         """A claim on a turn, but for whose it is.
@@ -64,6 +82,7 @@ class CoordinatorDesk:
         with repository.saying_unreadable(f"the message of turn {turn_id}"):
             row = unit.run(MESSAGE, given).fetchone()
             begun = CoordinatorTurn.Begun.model_validate(decode(row[0]))
+        self._backend.contents.must_be_there(f"the message of turn {turn_id}", begun.message)
         return TurnClaim(
             turn_id=turn_id,
             owner="",

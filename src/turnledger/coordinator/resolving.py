@@ -11,8 +11,9 @@ from turnledger.domain.coordinator_turn import commands as c
 from turnledger.domain.coordinator_turn.guards import must_be_begun
 from turnledger.domain.errors import InvalidPayload, InvalidTransition, TurnNotFound
 from turnledger.domain.identifier import check_count, check_identifier
-from turnledger.domain.payload import canonical_hash, settle_text, shown
+from turnledger.domain.payload import settle_text, shown
 from turnledger.infrastructure import turn_repository as repository
+from turnledger.infrastructure.intake import Intake
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 _ANSWERS = ("respond", "late_response")
@@ -35,7 +36,7 @@ class Resolving(CoordinatorDesk):
         """
         check_identifier("turn_id", turn_id)
         number = check_count("attempt", attempt)
-        kept, altered = self._settled("response", response)
+        kept, altered = self._settled(self._intake(turn_id), "response", response)
 
         def keep(unit: UnitOfWork) -> None:
             dispatched = _sent(repository.load(unit, turn_id).state, number)
@@ -88,13 +89,12 @@ class Resolving(CoordinatorDesk):
             InvalidTransition: The attempt's outcome isn't unknown (any more); there is no answer to
                 adopt; or the turn is settled, so nothing of it is retried.
         """
-        if decision not in get_args(c.Decision):
-            words = ", ".join(get_args(c.Decision))
-            raise InvalidPayload("decision", f"must be one of {words}, not {shown(decision)}")
+        _check_decision(decision)
         who, altered = settle_text("by", by, self._settings.max_result_bytes)
-        why, why_altered = self._settled("reason", reason)
+        intake = self._intake(check_identifier("turn_id", turn_id))
+        why, why_altered = self._settled(intake, "reason", reason)
         command = c.Resolve(
-            turn_id=check_identifier("turn_id", turn_id),
+            turn_id=turn_id,
             attempt=check_count("attempt", attempt),
             decision=decision,
             by=who,
@@ -103,17 +103,21 @@ class Resolving(CoordinatorDesk):
         )
 
         def work(unit: UnitOfWork) -> BegunTurn:
-            wished = self._adopting(unit, command, response) if decision == "adopt" else command
+            wished = command
+            if decision == "adopt":
+                wished = self._adopting(unit, command, response, intake)
             repository.carry_out(unit, wished, self._backend.origin())
             return found(unit, turn_id)
 
         return self._backend.transact(work, several=True)
 
-    def _adopting(self, unit: UnitOfWork, command: c.Resolve, response: Any) -> c.Resolve:
+    def _adopting(
+        self, unit: UnitOfWork, command: c.Resolve, response: Any, intake: Intake
+    ) -> c.Resolve:
         """The command with the answer that is to be adopted."""
         must_be_begun(repository.load(unit, command.turn_id).state, command)
         if response is not ...:
-            kept, altered = self._settled("response", response)
+            kept, altered = self._settled(intake, "response", response)
         else:
             pieces = repository.reader(unit).evidence(command.turn_id)
             mine = (piece for attempt, piece in pieces if attempt == command.attempt)
@@ -125,9 +129,15 @@ class Resolving(CoordinatorDesk):
         return replace(
             command,
             response=kept,
-            response_hash=canonical_hash(kept),
+            response_hash=intake.hash(kept),
             altered=command.altered or altered,
         )
+
+
+def _check_decision(decision: object) -> None:
+    if decision not in get_args(c.Decision):
+        words = ", ".join(get_args(c.Decision))
+        raise InvalidPayload("decision", f"must be one of {words}, not {shown(decision)}")
 
 
 def _sent(state: State, number: int) -> Attempt | None:

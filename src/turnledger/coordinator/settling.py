@@ -30,7 +30,7 @@ class Settling(CoordinatorDesk):
             StaleRevision: The work item is at another revision. Nothing changes; the claim stays.
             PayloadTooLarge: The result is past its limit; answer with a reference.
         """
-        kept, altered = self._settled("result", result)
+        kept, altered = self._settled(self._claimed(claim), "result", result)
         expected = _revision(expected_revision)
         try:
             shown = self._shown(claim)
@@ -56,7 +56,7 @@ class Settling(CoordinatorDesk):
             InvalidTransition: An answer is there: use it, or reject it first.
             StaleRevision: The work item is at another revision. Nothing changes; the claim stays.
         """
-        kept, altered = self._settled("error", error)
+        kept, altered = self._settled(self._claimed(claim), "error", error)
         expected = _revision(expected_revision)
         try:
             shown = self._shown(claim)
@@ -90,7 +90,7 @@ class Settling(CoordinatorDesk):
             InvalidTransition: It is acked.
         """
         check_identifier("turn_id", turn_id)
-        kept, altered = self._settled("reason", reason)
+        kept, altered = self._settled(self._intake(turn_id), "reason", reason)
         return self._turn(c.Cancel(turn_id=turn_id, reason=kept, altered=altered))
 
     def touch(self, work_item_id: str) -> int:

@@ -92,11 +92,12 @@ class Delivering(InboxDesk):
 
     def _given_out(self, thread_id: str, event: Inbox.Claimed, row: MessageRow) -> MessageClaim:
         message = as_inbox_message(row)
+        what = f"message {row.message_id} of thread {thread_id}"
         try:
             posting = posting_in(row)
         except (ValueError, TypeError) as error:
-            what = f"message {row.message_id} of thread {thread_id}"
             raise Unreadable(what, f"damaged: {error}") from error
+        self._backend.contents.must_be_there(what, posting.content)
         return MessageClaim(
             thread_id=thread_id,
             owner=event.owner,

@@ -46,7 +46,7 @@ class Keeping(InboxDesk):
         check_identifier("thread_id", thread_id)
         with self._backend.store.reading(damaged=True) as cursor:
             found = self._rows(cursor, thread_id).waiting()
-        return [as_inbox_message(row) for row in found]
+        return self._backend.contents.opened([as_inbox_message(row) for row in found])
 
     def get(self, thread_id: str, message_id: str) -> InboxMessage | None:
         """A message, also one that is settled or deleted; None only if it never was."""
@@ -54,14 +54,14 @@ class Keeping(InboxDesk):
         check_identifier("message_id", message_id)
         with self._backend.store.reading(damaged=True) as cursor:
             row = self._rows(cursor, thread_id).message(message_id)
-        return None if row is None else as_inbox_message(row)
+        return None if row is None else self._backend.contents.opened(as_inbox_message(row))
 
     def undelivered(self, thread_id: str) -> InboxMessages:
         """The messages that weren't confirmed, and aren't handed out again by themselves."""
         check_identifier("thread_id", thread_id)
         with self._backend.store.reading(damaged=True) as cursor:
             found = self._rows(cursor, thread_id).undelivered()
-        return [as_inbox_message(row) for row in found]
+        return self._backend.contents.opened([as_inbox_message(row) for row in found])
 
     def delete(self, thread_id: str, message_id: str) -> bool:
         """Take a message out that waits, or is undelivered; False if there is none such.

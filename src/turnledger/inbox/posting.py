@@ -15,7 +15,7 @@ from turnledger.domain.event import Envelope
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.inbox import DELIVERIES, Delivery, Inbox, InboxMessage
 from turnledger.domain.inbox.commands import Post
-from turnledger.domain.payload import canonical_hash, check_object, check_payload
+from turnledger.domain.payload import canonical_hash
 from turnledger.domain.value import made
 from turnledger.inbox.desk import InboxDesk
 from turnledger.infrastructure import inbox_repository as repository
@@ -91,30 +91,28 @@ class Posting(InboxDesk):
             IdempotencyConflict: The key or the id was used for something else.
             ThreadArchived: Likewise ThreadDeleted.
         """
-        check_identifier("thread_id", thread_id)
+        intake = self._backend.contents.of_thread(check_identifier("thread_id", thread_id))
         chosen = None if message_id is None else check_identifier("message_id", message_id)
-        if delivery not in DELIVERIES:
-            reason = f"must be one of {', '.join(DELIVERIES)}, not {delivery!r}"
-            raise InvalidPayload("delivery", reason)
+        _check_delivery(delivery)
         limit = self._settings.max_payload_bytes
         command = Post(
             thread_id=thread_id,
             message_id=chosen or self._backend.new_id(),
-            content=check_payload("content", content, limit),
+            content=intake.payload("content", content, limit),
             source=check_identifier("source", source),
             delivery=delivery,
-            instructions=check_payload("instructions", instructions, limit),
-            metadata=check_object("metadata", metadata, limit),
+            instructions=intake.payload("instructions", instructions, limit),
+            metadata=intake.json_object("metadata", metadata, limit),
             queued_at=None if queued_at is None else check_time("queued_at", queued_at),
         )
-        return self._create(command, idempotency_key, chosen)
+        said = {**_content(command), "message_id": chosen}
+        named = (thread_id, idempotency_key, command.NAME)
+        idempotency = Idempotency.of_thread(*named, said, intake)
+        return self._create(command, idempotency, chosen)
 
-    def _create(self, command: Post, key: str | None, chosen: str | None) -> InboxMessage:
-        idempotency: Idempotency | None = None
-        if key is not None:
-            said = {**_content(command), "message_id": chosen}
-            idempotency = Idempotency.of_thread(command.thread_id, key, command.NAME, said)
-
+    def _create(
+        self, command: Post, idempotency: Idempotency | None, chosen: str | None
+    ) -> InboxMessage:
         def work(unit: UnitOfWork) -> InboxMessage:
             known: Sequence[Envelope] | None = None
             if idempotency is not None:
@@ -146,6 +144,12 @@ class Posting(InboxDesk):
         if not same or canonical_hash(_content(event)) != canonical_hash(_content(command)):
             raise IdempotencyConflict("the ledger", command.message_id, name)
         return [first]
+
+
+def _check_delivery(delivery: object) -> None:
+    if delivery not in DELIVERIES:
+        reason = f"must be one of {', '.join(DELIVERIES)}, not {delivery!r}"
+        raise InvalidPayload("delivery", reason)
 
 
 def _content(what: Any) -> dict[str, Any]:

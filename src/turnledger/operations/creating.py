@@ -7,9 +7,9 @@ from turnledger.domain.claim import lose
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.operation import POLICIES, RecordedOperation, ReplayPolicy
 from turnledger.domain.operation import commands as c
-from turnledger.domain.payload import check_payload
 from turnledger.domain.run import RunClaim
 from turnledger.infrastructure import operation_repository as repository
+from turnledger.infrastructure.intake import Intake
 from turnledger.infrastructure.operation_rows import OperationRow, as_created
 from turnledger.infrastructure.run_repository import held_run
 from turnledger.infrastructure.unit_of_work import UnitOfWork
@@ -52,7 +52,10 @@ class Creating(OperationDesk):
         command = c.Create(
             key=check_identifier("key", key),
             **{name: check_identifier(name, said) for name, said in about.items()},
-            **self._content(operation_type, payload, replay_policy),
+            **self._content(
+                self._backend.contents.of_work_item(work_item_id),
+                *(operation_type, payload, replay_policy),
+            ),
         )
 
         def work(unit: UnitOfWork) -> RecordedOperation:
@@ -116,7 +119,8 @@ class Creating(OperationDesk):
         shown = self._shown(run_claim)
         told = {"work_item_id": work_item_id, "action_id": action_id}
         about = {n: check_identifier(n, said) for n, said in told.items() if said is not None}
-        content = self._content(operation_type, payload, replay_policy)
+        intake = self._of_item_or_run(about.get("work_item_id"), run_claim.run_id)
+        content = self._content(intake, operation_type, payload, replay_policy)
         if run_id is not None and check_identifier("run_id", run_id) != run_claim.run_id:
             return None
 
@@ -136,9 +140,11 @@ class Creating(OperationDesk):
 
         return self._backend.transact(work, several=True)
 
-    def _content(self, operation_type: str, payload: Any, replay_policy: str) -> dict[str, Any]:
+    def _content(
+        self, intake: Intake, operation_type: str, payload: Any, replay_policy: str
+    ) -> dict[str, Any]:
         return {
             "operation_type": check_identifier("operation_type", operation_type),
-            "payload": check_payload("payload", payload, self._settings.max_payload_bytes),
+            "payload": intake.payload("payload", payload, self._settings.max_payload_bytes),
             "replay_policy": one_of("replay_policy", replay_policy, POLICIES),
         }

@@ -8,12 +8,17 @@ from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.event import Event
 from turnledger.domain.operation import RecordedOperation
 from turnledger.domain.operation.commands import AnyCommand
-from turnledger.domain.payload import settle
 from turnledger.domain.run import RunClaim
 from turnledger.infrastructure import operation_repository as repository
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.enclosing import enclosing
-from turnledger.infrastructure.operation_rows import OPERATION, OperationRow, as_operation
+from turnledger.infrastructure.intake import Intake
+from turnledger.infrastructure.operation_rows import (
+    OPERATION,
+    OperationRow,
+    as_operation,
+    work_item_of,
+)
 from turnledger.infrastructure.statement import Cursor, run
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
@@ -56,8 +61,23 @@ class OperationDesk:
             reason = "can't be called in a transaction: nothing would be recorded before it"
             raise InvalidPayload("body", reason)
 
-    def _settled(self, name: str, value: Any) -> tuple[Any, bool]:
-        return settle(name, value, self._settings.max_result_bytes)
+    def _settled(self, key: str, name: str, value: Any) -> tuple[Any, bool]:
+        """What settles an operation, as it is stored."""
+
+        def work_item_id() -> str | None:
+            with self._backend.store.reading(damaged=True) as cursor:
+                row = row_of(cursor, self._backend.store.dialect, key)
+            return None if row is None else str(row.work_item_id)
+
+        intake = self._backend.contents.of_work_item_of(work_item_id)
+        return intake.settled(name, value, self._settings.max_result_bytes)
+
+    def _of_item_or_run(self, work_item_id: str | None, run_id: str) -> Intake:
+        """What comes in about a work item, or else about a run's."""
+        store = self._backend.store
+        return self._backend.contents.of_work_item_of(
+            lambda: work_item_id or work_item_of(store, run_id)
+        )
 
 
 def one_of(name: str, value: object, words: tuple[str, ...]) -> Any:

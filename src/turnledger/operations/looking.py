@@ -25,7 +25,7 @@ class Looking(OperationDesk):
         check_identifier("key", key)
         with self._backend.store.reading(damaged=True) as cursor:
             row = row_of(cursor, self._backend.store.dialect, key)
-        return None if row is None else as_operation(row)
+        return None if row is None else self._backend.contents.opened(as_operation(row))
 
     def list(self, work_item_id: str | None = None) -> RecordedOperations:
         """The operations of a work item, or of all, by their keys."""
@@ -35,7 +35,8 @@ class Looking(OperationDesk):
         what = OF_WORK_ITEM if given else ALL
         with self._backend.store.reading(damaged=True) as cursor:
             rows = run(cursor, self._backend.store.dialect, what, given).fetchall()
-        return [as_operation(OperationRow(*row)) for row in rows]
+        found = [as_operation(OperationRow(*row)) for row in rows]
+        return self._backend.contents.opened(found)
 
     def safe_to_proceed(self, work_item_id: str) -> Blocking:
         """What stands in the way of going on with a work item; empty if nothing does.

@@ -4,7 +4,7 @@ import logging
 from functools import partial
 from typing import Any, cast
 
-from turnledger.claiming import keep_evidence
+from turnledger.claiming import checked_claim, keep_evidence
 from turnledger.domain import evidence, operation
 from turnledger.domain.errors import ClaimLost, Unreadable
 from turnledger.domain.identifier import check_identifier
@@ -53,7 +53,8 @@ class Settling(OperationDesk):
         """
         check_identifier("key", key)
         one_of("effect", effect, EFFECTS)
-        kept, altered = self._settled("result", result)
+        checked_claim(run_claim, RunClaim)
+        kept, altered = self._settled(key, "result", result)
         said: dict[str, Any] = {"effect": effect, "result": kept, "altered": altered}
         try:
             self._shown(run_claim)
@@ -114,9 +115,10 @@ class Settling(OperationDesk):
             InvalidTransition: It isn't in doubt (any more).
         """
         who, altered = settle_text("by", by, self._settings.max_result_bytes)
-        why, why_altered = self._settled("evidence", evidence)
+        check_identifier("key", key)
+        why, why_altered = self._settled(key, "evidence", evidence)
         command = c.Resolve(
-            key=check_identifier("key", key),
+            key=key,
             decision=one_of("decision", decision, DECISIONS),
             by=who,
             evidence=why,

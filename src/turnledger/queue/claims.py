@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from turnledger.claiming import MINUTE, Seconds, claimer, shown
+from turnledger.claiming import MINUTE, Seconds, checked_claim, claimer, shown
 from turnledger.domain import thread_queue
 from turnledger.domain.duration import check_duration
 from turnledger.domain.errors import ClaimLost, InvalidPayload, ThreadDeleted, Unreadable
@@ -180,7 +180,8 @@ class Claims(QueueDesk):
             ClaimLost: The claim isn't current. The failure is kept as evidence.
             PayloadTooLarge: The failure is past its limit; answer with a reference.
         """
-        kept, altered = self._settled("failure", failure)
+        _, thread_id = checked_claim(claim, Claim)
+        kept, altered = self._settled(thread_id, "failure", failure)
         facts: dict[str, Any] = {"failure": kept, "altered": altered}
         facts["outcome_unknown"] = bool(outcome_unknown)
         try:
@@ -196,11 +197,12 @@ class Claims(QueueDesk):
             return None
         claimed = cast("ThreadQueue.Claimed", events[0])
         attempts, data = loaded.work
+        what = f"queued turn {claimed.queued_turn_id} of thread {command.thread_id}"
         try:
             submission = submission_in(data, claimed.queued_turn_id)
         except (ValueError, TypeError) as error:
-            what = f"queued turn {claimed.queued_turn_id} of thread {command.thread_id}"
             raise Unreadable(what, f"damaged: {error}") from error
+        self._backend.contents.must_be_there(what, submission)
         repository.save(unit, loaded, events, command, origin or self._backend.origin())
         return made(
             Claim,

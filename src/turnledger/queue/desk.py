@@ -4,11 +4,11 @@ from typing import Any
 
 from turnledger.domain import thread_queue
 from turnledger.domain.errors import QueuedTurnNotFound
-from turnledger.domain.payload import settle, settle_text
 from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.domain.thread_queue.commands import QueueCommand
 from turnledger.infrastructure import queue_repository as repository
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.intake import Intake
 from turnledger.infrastructure.origin import Origin
 from turnledger.infrastructure.queue_rows import as_queued_turn
 from turnledger.infrastructure.statement import Cursor
@@ -48,8 +48,8 @@ class QueueDesk:
             raise QueuedTurnNotFound(thread_id, queued_turn_id)
         return turn
 
-    def _settled(self, name: str, value: Any) -> tuple[Any, bool]:
-        return settle(name, value, self._settings.max_result_bytes)
+    def _intake(self, thread_id: str) -> Intake:
+        return self._backend.contents.of_thread(thread_id)
 
-    def _text(self, name: str, value: object) -> tuple[str, bool]:
-        return settle_text(name, value, self._settings.max_result_bytes)
+    def _settled(self, thread_id: str, name: str, value: Any) -> tuple[Any, bool]:
+        return self._intake(thread_id).settled(name, value, self._settings.max_result_bytes)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from turnledger.domain import thread_queue
 from turnledger.domain.errors import InvalidPayload, ThreadDeleted, Unreadable
 from turnledger.domain.identifier import check_identifier
+from turnledger.domain.payload import settle, settle_text
 from turnledger.domain.thread_queue import QueuedTurn
 from turnledger.domain.thread_queue import commands as c
 from turnledger.infrastructure import queue_repository as repository
@@ -62,8 +63,8 @@ class Settling(QueueDesk):
         turn = self._turn_of(thread_id, queued_turn_id)
         if decision not in ("acked", "retry"):
             raise InvalidPayload("decision", f"must be 'acked' or 'retry', not {decision!r}")
-        who, who_altered = self._text("by", by)
-        grounds, altered = self._settled("evidence", evidence)
+        who, who_altered = settle_text("by", by, self._settings.max_result_bytes)
+        grounds, altered = self._settled(thread_id, "evidence", evidence)
         command = c.Resolve(
             **turn,
             decision=decision,
@@ -79,8 +80,8 @@ class Settling(QueueDesk):
         Raises:
             ThreadDeleted: The thread is deleted.
         """
-        check_identifier("thread_id", thread_id)
-        text, altered = self._text("reason", reason)
+        intake = self._intake(check_identifier("thread_id", thread_id))
+        text, altered = intake.text("reason", reason, self._settings.max_result_bytes)
         self._done(c.Pause(thread_id=thread_id, reason=text, altered=altered))
 
     def resume(self, thread_id: str) -> None:
@@ -129,16 +130,15 @@ class Settling(QueueDesk):
         """
         if owner is not None:
             check_identifier("owner", owner)
-        kept, altered = self._settled("failure", EXPIRED if failure is None else failure)
-        facts: dict[str, Any] = {"owner": owner, "failure": kept, "altered": altered}
+        settle("failure", failure, self._settings.max_result_bytes)  # before anything is done
         if thread_id is not None:
             check_identifier("thread_id", thread_id)
-            only = partial(self._recovered, c.Recover(thread_id=thread_id, **facts), None)
+            only = partial(self._recovered, self._recovery(thread_id, owner, failure), None)
             return self._backend.transact(only, several=True)
         recovered: list[QueuedTurn] = []
         last: str | None = ""
         while last is not None:
-            page = partial(self._recovered_page, owner, last, facts)
+            page = partial(self._recovered_page, owner, last, failure)
             turns, last = self._backend.transact(page, several=True)
             recovered += turns
         return recovered
@@ -154,9 +154,15 @@ class Settling(QueueDesk):
             How many turns failed; with outcome unknown, if they were being dispatched.
         """
         check_identifier("thread_id", thread_id)
-        kept, altered = self._settled("failure", failure)
+        kept, altered = self._settled(thread_id, "failure", failure)
         command = c.FailInFlight(thread_id=thread_id, failure=kept, altered=altered)
         return len(self._done(command))
+
+    def _recovery(self, thread_id: str, owner: str | None, failure: Any) -> c.Recover:
+        kept, altered = EXPIRED, False
+        if failure is not None and failure != EXPIRED:
+            kept, altered = self._settled(thread_id, "failure", failure)
+        return c.Recover(thread_id=thread_id, owner=owner, failure=kept, altered=altered)
 
     def _turn_of(self, thread_id: str, queued_turn_id: str) -> dict[str, Any]:
         check_identifier("thread_id", thread_id)
@@ -172,7 +178,7 @@ class Settling(QueueDesk):
         return self._backend.transact(work, several=True)
 
     def _recovered_page(
-        self, owner: str | None, after: str, facts: dict[str, Any], unit: UnitOfWork
+        self, owner: str | None, after: str, failure: Any, unit: UnitOfWork
     ) -> tuple[list[QueuedTurn], str | None]:
         """The turns recovered of the next threads, and the last of these, if there are any.
 
@@ -184,7 +190,8 @@ class Settling(QueueDesk):
         turns: list[QueuedTurn] = []
         for stale in page:
             try:
-                turns += self._recovered(c.Recover(thread_id=stale, **facts), origin, unit)
+                command = self._recovery(stale, owner, failure)
+                turns += self._recovered(command, origin, unit)
             except ThreadDeleted:
                 continue
             except Unreadable as error:

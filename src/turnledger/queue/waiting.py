@@ -10,7 +10,7 @@ from turnledger.domain.duration import check_time, from_microseconds
 from turnledger.domain.errors import IdempotencyConflict, InvalidPayload
 from turnledger.domain.event import Envelope
 from turnledger.domain.identifier import LARGEST, check_count, check_identifier
-from turnledger.domain.payload import canonical_hash, check_object
+from turnledger.domain.payload import canonical_hash
 from turnledger.domain.thread_queue import QueuedTurn, ThreadQueue
 from turnledger.domain.thread_queue import commands as c
 from turnledger.domain.value import made
@@ -50,8 +50,8 @@ class Waiting(QueueDesk):
             IdempotencyConflict: The key or the id was used for something else.
             ThreadArchived: Likewise ThreadDeleted.
         """
-        check_identifier("thread_id", thread_id)
-        fresh = check_object("submission", submission, self._settings.max_payload_bytes)
+        intake = self._intake(check_identifier("thread_id", thread_id))
+        fresh = intake.json_object("submission", submission, self._settings.max_payload_bytes)
         not_before = None if not_before is None else check_time("not_before", not_before)
         chosen = queued_turn_id
         if chosen is not None:
@@ -63,10 +63,9 @@ class Waiting(QueueDesk):
             not_before=not_before,
         )
         content = {"submission": fresh, "not_before": not_before and not_before.isoformat()}
-        idempotency = None
-        if idempotency_key is not None:
-            arguments = {**content, "queued_turn_id": chosen}
-            idempotency = Idempotency.of_thread(thread_id, idempotency_key, "append", arguments)
+        named = (thread_id, idempotency_key, command.NAME)
+        said = {**content, "queued_turn_id": chosen}
+        idempotency = Idempotency.of_thread(*named, said, intake)
         return self._create(command, idempotency, chosen)[0]
 
     def append_many(
@@ -83,18 +82,16 @@ class Waiting(QueueDesk):
             IdempotencyConflict: The key was used for something else.
             ThreadArchived: Likewise ThreadDeleted.
         """
-        check_identifier("thread_id", thread_id)
+        intake = self._intake(check_identifier("thread_id", thread_id))
         limit = self._settings.max_payload_bytes
         if not isinstance(submissions, Sequence) or isinstance(submissions, str):
             raise InvalidPayload("submissions", "must be a list of JSON objects")
         given = enumerate(submissions)
-        fresh = tuple(check_object(f"submissions[{i}]", one, limit) for i, one in given)
+        fresh = tuple(intake.json_object(f"submissions[{i}]", one, limit) for i, one in given)
         ids = tuple(self._backend.new_id() for _ in fresh)
         command = c.AppendMany(thread_id=thread_id, queued_turn_ids=ids, submissions=fresh)
-        idempotency = None
-        if idempotency_key is not None:
-            content = {"submissions": list(fresh)}
-            idempotency = Idempotency.of_thread(thread_id, idempotency_key, "append_many", content)
+        named = (thread_id, idempotency_key, command.NAME)
+        idempotency = Idempotency.of_thread(*named, {"submissions": list(fresh)}, intake)
         return self._create(command, idempotency, None)
 
     def list(
@@ -115,14 +112,15 @@ class Waiting(QueueDesk):
             behind = -1 if after is None else max(-1, min(after, LARGEST))
             dialect = self._backend.store.dialect
             rows = repository.visible_rows(cursor, dialect, thread_id, after=behind, limit=most)
-        return [as_queued_turn(row) for row in rows]
+        return self._backend.contents.opened([as_queued_turn(row) for row in rows])
 
     def get(self, thread_id: str, queued_turn_id: str) -> QueuedTurn | None:
         """A queued turn, also one that is gone; None only if it never was."""
         check_identifier("thread_id", thread_id)
         check_identifier("queued_turn_id", queued_turn_id)
         with self._backend.store.reading(damaged=True) as cursor:
-            return self._find(cursor, thread_id, queued_turn_id)
+            found = self._find(cursor, thread_id, queued_turn_id)
+        return self._backend.contents.opened(found)
 
     def edit(self, thread_id: str, queued_turn_id: str, submission: dict[str, Any]) -> QueuedTurn:
         """Give a visible turn another submission. It keeps its id and its place.
@@ -132,9 +130,9 @@ class Waiting(QueueDesk):
             InvalidTransition: It is in flight.
             ThreadArchived: Likewise ThreadDeleted.
         """
-        check_identifier("thread_id", thread_id)
+        intake = self._intake(check_identifier("thread_id", thread_id))
         check_identifier("queued_turn_id", queued_turn_id)
-        fresh = check_object("submission", submission, self._settings.max_payload_bytes)
+        fresh = intake.json_object("submission", submission, self._settings.max_payload_bytes)
         turn = {"thread_id": thread_id, "queued_turn_id": queued_turn_id}
 
         def work(unit: UnitOfWork) -> QueuedTurn:

@@ -8,12 +8,12 @@ from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.event import Event
 from turnledger.domain.identifier import check_identifier
 from turnledger.domain.inbox import DELIVERIES
-from turnledger.domain.payload import check_object, check_payload
 from turnledger.domain.timer.commands import TimerCommand
 from turnledger.domain.trigger import as_trigger, in_timezone, time_zone
 from turnledger.infrastructure import timer_repository as repository
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.host_zone import host_time_zone
+from turnledger.infrastructure.intake import Intake
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 _KEY = re.compile("[A-Za-z0-9_]+")
@@ -43,30 +43,34 @@ class TimerDesk:
         data = {"time_zone_data": time_zone.VERSION}
         return {"thread_id": thread_id, "timer_id": timer_id, **data}
 
-    def _checked(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _checked(self, fields: Mapping[str, Any], intake: Intake) -> dict[str, Any]:
         """Fields of a timer, as commands take them.
 
         Raises:
             InvalidInput: One of them is wrong, or none of a timer's.
         """
-        return {name: self._field(name, value) for name, value in fields.items()}
+        return {name: self._field(name, value, intake) for name, value in fields.items()}
 
-    def _changed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _changed(self, thread_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Fields that get other values; a trigger has a timezone then."""
-        checked = self._checked(fields)
+        checked = self._checked(fields, self._intake(thread_id))
         if "trigger" in checked:
             checked["trigger"] = in_timezone(checked["trigger"], host_time_zone())
         return checked
 
-    def _field(self, name: str, value: Any) -> Any:
+    def _intake(self, thread_id: str) -> Intake:
+        return self._backend.contents.of_thread(thread_id)
+
+    def _field(self, name: str, value: Any, intake: Intake) -> Any:
         limit = self._settings.max_payload_bytes
         match name:
             case "trigger":
                 return as_trigger(value)
             case "content" | "instructions":
-                return check_payload(name, value, limit)
+                return intake.payload(name, value, limit)
             case "metadata":
-                return _checked_metadata(value, limit)
+                _check_keys(value)
+                return intake.json_object(name, value, limit)
             case "delivery":
                 return _checked_delivery(value)
             case "source":
@@ -78,13 +82,11 @@ class TimerDesk:
                 raise InvalidPayload(f"{name!r}", f"is no field of a timer; there are {known}")
 
 
-def _checked_metadata(value: Any, limit: int) -> dict[str, Any]:
-    metadata = check_object("metadata", value, limit)
-    for key in metadata:
-        if not _KEY.fullmatch(key):
+def _check_keys(metadata: Any) -> None:
+    for key in metadata if isinstance(metadata, dict) else ():
+        if isinstance(key, str) and not _KEY.fullmatch(key):
             reason = f"has the key {key!r}; keys are of letters, digits and underscores"
             raise InvalidPayload("metadata", reason)
-    return metadata
 
 
 def _checked_delivery(value: Any) -> Any:

@@ -88,7 +88,7 @@ class Firings(TimerDesk):
             **named,
             owner=check_identifier("owner", owner),
             expected_last_run_at=expected,
-            changed=self._changed(_mapping(changed)),
+            changed=self._changed(thread_id, _mapping(changed)),
         )
 
         def work(unit: UnitOfWork) -> Firing | None:

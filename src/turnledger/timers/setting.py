@@ -77,17 +77,18 @@ class Setting(TimerDesk):
             ThreadArchived: Likewise ThreadDeleted.
         """
         chosen = timer_id
+        named = self._named(thread_id, self._backend.new_id() if chosen is None else chosen)
+        intake = self._intake(thread_id)
         fields = {"trigger": trigger, "content": content, "instructions": instructions}
         fields |= {"metadata": metadata, "delivery": delivery, "source": source}
         command = c.Create(
-            **self._named(thread_id, self._backend.new_id() if chosen is None else chosen),
-            **self._checked({**fields, "client_id": client_id}),
+            **named,
+            **self._checked({**fields, "client_id": client_id}, intake),
             timezone=host_time_zone(),
         )
-        idempotency = None
-        if idempotency_key is not None:
-            arguments = {**_content(command, command.given_trigger()), "timer_id": chosen}
-            idempotency = Idempotency.of_thread(thread_id, idempotency_key, command.NAME, arguments)
+        arguments = {**_content(command, command.given_trigger()), "timer_id": chosen}
+        key = (thread_id, idempotency_key, command.NAME)
+        idempotency = Idempotency.of_thread(*key, arguments, intake)
         return self._create(command, idempotency, is_chosen=chosen is not None)
 
     def list(self, thread_id: str) -> ScheduledTimers:
@@ -96,7 +97,7 @@ class Setting(TimerDesk):
         store = self._backend.store
         with store.reading(damaged=True) as cursor:
             rows = list(repository.live_rows(cursor, store.dialect, thread_id))
-        return [as_scheduled_timer(row) for row in rows]
+        return self._backend.contents.opened([as_scheduled_timer(row) for row in rows])
 
     def get(self, thread_id: str, timer_id: str) -> ScheduledTimer | None:
         """A timer, also one that has ended; None if the thread never had it."""
@@ -105,7 +106,9 @@ class Setting(TimerDesk):
         store = self._backend.store
         with store.reading(damaged=True) as cursor:
             row = repository.timer_row(cursor, store.dialect, timer_id)
-        return None if row is None or row.thread_id != thread_id else as_scheduled_timer(row)
+        if row is None or row.thread_id != thread_id:
+            return None
+        return self._backend.contents.opened(as_scheduled_timer(row))
 
     def update(self, /, thread_id: str, timer_id: str, **changed: Any) -> ScheduledTimer:
         """Give some fields of a timer other values; what isn't named stays.
@@ -122,7 +125,7 @@ class Setting(TimerDesk):
             ThreadArchived: Likewise ThreadDeleted.
         """
         named = self._named(thread_id, timer_id)
-        command = c.Update(**named, changed=self._changed(changed))
+        command = c.Update(**named, changed=self._changed(thread_id, changed))
 
         def work(unit: UnitOfWork) -> ScheduledTimer:
             repository.carry_out(unit, command, self._backend.origin())
