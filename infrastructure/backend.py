@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from turnledger.domain.duration import to_microseconds
@@ -85,14 +86,14 @@ class Backend:
         Raises:
             StoreUnavailable: It didn't succeed within the busy_timeout.
         """
+        if self.contents.is_encrypted:
+            work, several = partial(self._opened, work), True  # so it isn't committed before
         around = enclosing(self)
         if around is not None:
-            done = around.carry_out(work, several=several)
-        elif self.store.writer is not None:
-            done = self._grouping.carry_out(self.store.writer, work, several=several)
-        else:
-            done = self.alone(work, several=several)
-        return self.contents.opened(done)
+            return around.carry_out(work, several=several)
+        if self.store.writer is not None:
+            return self._grouping.carry_out(self.store.writer, work, several=several)
+        return self.alone(work, several=several)
 
     def alone(self, work: Callable[[UnitOfWork], Result], *, several: bool = False) -> Result:
         """Likewise, in a unit of work that no other command shares: what it reads is committed.
@@ -147,6 +148,10 @@ class Backend:
             around = enclosing(self)
             if around is None or around.unit.lost is None:
                 raise
+
+    def _opened(self, work: Callable[[UnitOfWork], Result], unit: UnitOfWork) -> Result:
+        """Do some work, and open its result before it is committed: that may fail."""
+        return self.contents.opened(work(unit))
 
     def _unit(self, *, several: bool = False) -> UnitOfWork:
         parts = (self.application, self.store, self._clock, self.limits)

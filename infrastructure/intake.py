@@ -222,7 +222,11 @@ PLAIN = Contents()
 
 
 class _Borrowed(Contents):
-    """Contents whose keys are another's to close."""
+    """Contents that are only read, with keys that are another's to close."""
+
+    def _of(self, keys: KeyStore, subject: str) -> Intake:
+        del keys, subject
+        return self._plain  # a command gets no further
 
     def close(self) -> None:
         """Close nothing."""

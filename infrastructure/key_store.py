@@ -211,7 +211,8 @@ class KeyStore:
     def _in_words(self, error: DBAPIError) -> StoreError:
         if isinstance(error.orig, sqlite3.Error):
             return translated(error.orig, self.place)
-        kind = StoreReadOnly if "InsufficientPrivilege" in type(error.orig).__name__ else StoreError
+        refused = type(error.orig).__name__ in ("InsufficientPrivilege", "ReadOnlySqlTransaction")
+        kind = StoreReadOnly if refused else StoreError
         return kind(self.place, str(error.orig))
 
 

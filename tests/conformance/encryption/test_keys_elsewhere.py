@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import turnledger
-from turnledger import Ledger, StoreError
+from turnledger import Ledger, StoreError, StoreUnavailable
+from turnledger.infrastructure.key_store import KeyStore
 
 PURGED = {"$purged": True}
 
@@ -95,3 +96,21 @@ def test_a_child_process_can_go_on(ledger: Ledger) -> None:
     ledger.queue.append("t", {"n": 4})
     assert [turn.submission for turn in ledger.queue.list("t")] == [{"n": 1}, {"n": 2}, {"n": 4}]
     assert ledger.queue.list("u")[0].submission == {"n": 3}
+
+
+def test_nothing_is_done_if_its_result_cant_be_opened(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.queue.append("t", {"n": 1})
+    looked_up = KeyStore.find
+
+    def failing(self: KeyStore, key_id: str) -> None:
+        raise StoreUnavailable(self.place, f"no answer about {key_id}")
+
+    monkeypatch.setattr(KeyStore, "find", failing)
+    with pytest.raises(StoreUnavailable):
+        ledger.queue.append("t", {"n": 2})
+    with pytest.raises(StoreUnavailable):
+        ledger.queue.claim_head("t", "worker")
+    monkeypatch.setattr(KeyStore, "find", looked_up)
+    assert [turn.state for turn in ledger.queue.list("t")] == ["pending"]

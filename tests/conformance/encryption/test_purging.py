@@ -184,6 +184,9 @@ def test_a_reader_cant_purge(ledger: Ledger, opening: Callable[..., Ledger]) -> 
     ledger.queue.append("t", {"text": "hi"})
     with pytest.raises(turnledger.StoreReadOnly):
         opening(read_only=True).purge(thread_id="t")
-    with ledger.as_of(1) as then, pytest.raises(turnledger.StoreReadOnly):
-        then.purge(thread_id="t")
+    with ledger.as_of(1) as then:
+        for command in (then.purge, lambda thread_id: then.queue.append(thread_id, {})):
+            with pytest.raises(turnledger.StoreReadOnly):
+                command(thread_id="new")
+    assert keys(ledger).rows() == [("thread:t", *keys(ledger).of("thread:t"))]
     assert ledger.queue.list("t")[0].submission == {"text": "hi"}
