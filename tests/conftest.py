@@ -1,6 +1,23 @@
 """What the command line of the tests takes beside pytest's own options."""
 
+import os
+import signal
+
 import pytest
+
+WORKERS_PER_CORE = 2  # the tests wait for disks, servers and other processes half of their time
+
+
+def pytest_configure() -> None:
+    """Let what tests start be interrupted, also where a shell runs all in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """How many workers `-n auto` means."""
+    return WORKERS_PER_CORE * (os.cpu_count() or 1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

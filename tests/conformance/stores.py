@@ -163,7 +163,7 @@ def fresh_store(
             else:
                 server: Server = request.getfixturevalue("postgresql_server")
                 template = request.getfixturevalue("empty_database")
-                made[name] = stack.enter_context(server.new_database(template)).url
+                made[name] = stack.enter_context(server.lent_database(template)).url
             return made[name]
 
         yield making

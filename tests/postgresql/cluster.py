@@ -25,9 +25,9 @@ listen_addresses = '{host}'
 unix_socket_directories = '{folder}'
 max_connections = 200
 shared_buffers = 32MB
-fsync = on
-full_page_writes = on
 synchronous_commit = on
+fsync = {durable}
+full_page_writes = {durable}
 """
 
 
@@ -46,8 +46,12 @@ class Cluster:
         self.log = binaries.folder / f"{name}.log"
         self.port = free_port()
 
-    def create(self) -> None:
-        """Make an empty database system, in which everybody who can reach it is trusted."""
+    def create(self, *, durable: bool = True) -> None:
+        """Make an empty database system, in which everybody who can reach it is trusted.
+
+        Args:
+            durable: It survives a crash of the machine, as one in production does.
+        """
         self._binaries.run(
             "initdb",
             *("--pgdata", self.data, "--username", SUPERUSER, "--auth", "trust"),
@@ -55,7 +59,8 @@ class Cluster:
             *("--no-sync", "--no-instructions"),
         )
         with (self.data / "postgresql.conf").open("a") as file:
-            file.write(SETTINGS.format(host=HOST, folder=self._binaries.folder))
+            words = {"host": HOST, "folder": self._binaries.folder}
+            file.write(SETTINGS.format(**words, durable="on" if durable else "off"))
 
     def copy(self, source: "Cluster", name: str) -> None:
         """Become a standby: take a copy of a running server, which knows the standby by a name."""

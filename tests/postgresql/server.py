@@ -1,7 +1,8 @@
 """A private PostgreSQL server for tests, and databases in it.
 
-It stores durably, as one in production does. Whatever becomes of the processes that use it, it is
-stopped and removed: see keeper.py.
+One that a test has for itself stores durably, as one in production does. The one of the whole run
+needn't: nobody kills it. Whatever becomes of the processes that use it, it is stopped and removed:
+see keeper.py.
 """
 
 import fcntl
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 import psycopg
 
-from tests.postgresql import keeper
+from tests.postgresql import keeper, lending
 from tests.postgresql.binaries import (
     Account,
     Binaries,
@@ -51,6 +52,8 @@ class Server:
     def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
         self.port = port
+        self._free: list[str] = []
+        self._schema = ""
 
     def database(self, name: str = "postgres") -> Database:
         """How to reach a database that is there."""
@@ -70,6 +73,23 @@ class Server:
             yield self.database(name)
         finally:
             self._execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    @contextmanager
+    def lent_database(self, template: str) -> Generator[Database]:
+        """Likewise a copy of a database without any rows; others have used it, and will."""
+        if self._free:
+            name = self._free.pop()
+        else:
+            name = f"lent_{secrets.token_hex(8)}"
+            self._execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY wal_log")
+            self._schema = self._schema or lending.schema(self.database(name).conninfo)
+        try:
+            yield self.database(name)
+        finally:
+            if lending.emptied(self.database(name).conninfo, self._schema):
+                self._free.append(name)
+            else:
+                self._execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def _execute(self, statement: str) -> None:
         with psycopg.connect(self.database().conninfo, autocommit=True) as connection:
@@ -105,7 +125,7 @@ def server() -> Generator[PrivateServer]:
     Raises:
         Unavailable: None can be started here.
     """
-    place, started = _started()
+    place, started = _started(durable=True)
     try:
         yield started
     finally:
@@ -125,7 +145,7 @@ def shared_server(run_folder: Path) -> Generator[Server]:
     note = run_folder / "postgresql.json"
     with (run_folder / "postgresql.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        place, found = _joined(note) or _started()
+        place, found = _joined(note) or _started(durable=False)
         note.write_text(json.dumps({"folder": str(found.folder), "port": found.port}))
     try:
         yield found
@@ -150,7 +170,7 @@ def _joined(note: Path) -> tuple[Place, Server] | None:
     return None if place is None else (place, found)
 
 
-def _started() -> tuple[Place, PrivateServer]:
+def _started(*, durable: bool) -> tuple[Place, PrivateServer]:
     """A new server."""
     with unavailable_if_the_system_refuses():
         account = other_account()
@@ -158,7 +178,7 @@ def _started() -> tuple[Place, PrivateServer]:
         try:
             binaries = binaries_at(place, account)
             cluster = Cluster(binaries)
-            cluster.create()
+            cluster.create(durable=durable)
             cluster.start_anywhere()
         except BaseException:
             place.leave(wait=True)
