@@ -3,9 +3,10 @@
 from importlib.util import find_spec
 
 from turnledger.domain.errors import InvalidPayload, NotEncrypted, StoreError
+from turnledger.domain.redactor import Redactor
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure import ledger_row
-from turnledger.infrastructure.intake import Contents, Redactor
+from turnledger.infrastructure.intake import Contents
 from turnledger.infrastructure.key_store import KeyStore, key_store
 from turnledger.infrastructure.store import Store
 

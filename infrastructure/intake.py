@@ -17,11 +17,11 @@ from turnledger.domain.payload import (
     settle,
     settle_text,
 )
+from turnledger.domain.redactor import Redactor
 from turnledger.infrastructure import sealing
 from turnledger.infrastructure.key_store import KeyStore
 from turnledger.infrastructure.sealing import Key
 
-Redactor = Callable[[str, Any], Any]
 Result = TypeVar("Result")
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from turnledger.backup import restore as restore_file
 from turnledger.domain.errors import StoreError
+from turnledger.domain.redactor import Redactor
 from turnledger.domain.settings import Settings
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import Clock, checked, host_clock
 from turnledger.infrastructure.contents import contents_of
-from turnledger.infrastructure.intake import Redactor
 from turnledger.infrastructure.opening import (
     is_on_server,
     open_store,

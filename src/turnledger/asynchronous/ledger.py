@@ -23,12 +23,12 @@ from turnledger.asynchronous.services import (
 )
 from turnledger.asynchronous.twin import Twin, awaited
 from turnledger.asynchronous.watch import Watch
+from turnledger.domain.redactor import Redactor
 from turnledger.domain.settings import Settings
 from turnledger.door import attachment_folder, open_backend
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import Clock
-from turnledger.infrastructure.intake import Redactor
 from turnledger.ledger import Ledger, seconds
 from turnledger.past import At, past_of
 

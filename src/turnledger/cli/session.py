@@ -14,9 +14,11 @@ import click
 import turnledger
 from turnledger.cli import json_text
 from turnledger.cli.sheet import Layout
+from turnledger.domain.redactor import Redactor
 from turnledger.infrastructure.opening import is_on_server
 
 VARIABLE = "TURNLEDGER_DB"
+REDACT = "TURNLEDGER_REDACT"
 DEFAULT = "./turnledger.db"
 
 
@@ -63,8 +65,12 @@ class Session:
         return _opened(self.location, read_only=not is_on_server(self.location))
 
     def writing(self) -> AbstractContextManager[turnledger.Ledger]:
-        """Open the ledger for a command; make it if it isn't there."""
-        return _opened(self.location, read_only=False)
+        """Open the ledger for a command; make it if it isn't there.
+
+        Raises:
+            InvalidPayload: The environment asks for a redaction that isn't known.
+        """
+        return _opened(self.location, read_only=False, redact=_redactor())
 
     @cached_property
     def layout(self) -> Layout:
@@ -110,10 +116,23 @@ def _write_json(value: object, indent: int | None) -> None:
     out.write(json_text.written(value, indent=indent) + "\n")
 
 
+def _redactor() -> Redactor | None:
+    wanted = os.environ.get(REDACT, "")
+    if not wanted:
+        return None
+    if wanted != "secrets":
+        raise turnledger.InvalidPayload(REDACT, f"must be 'secrets' or empty, not {wanted!r}")
+    from turnledger.redaction import secrets  # noqa: PLC0415 - for those who want it
+
+    return secrets()
+
+
 @contextmanager
-def _opened(location: str, *, read_only: bool) -> Generator[turnledger.Ledger]:
+def _opened(
+    location: str, *, read_only: bool, redact: Redactor | None = None
+) -> Generator[turnledger.Ledger]:
     try:
-        ledger = turnledger.open(location, read_only=read_only)
+        ledger = turnledger.open(location, read_only=read_only, redact=redact)
     except (turnledger.StoreUnavailable, turnledger.StoreReadOnly) as error:
         raise explained(error, read_only=read_only) from error
     with ledger:

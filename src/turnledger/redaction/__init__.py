@@ -4,7 +4,8 @@ Off unless it is asked for: see docs/redaction.md. `secrets()` knows the forms o
 secrets; any function of an argument's name and its value can stand in its place.
 """
 
+from turnledger.domain.redactor import Redactor
 from turnledger.redaction.finding import Finding, find
-from turnledger.redaction.redactor import Redactor, SecretRedactor, secrets
+from turnledger.redaction.redactor import SecretRedactor, secrets
 
 __all__ = ["Finding", "Redactor", "SecretRedactor", "find", "secrets"]
