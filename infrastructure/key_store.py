@@ -100,7 +100,11 @@ class KeyStore:
                 connection.execute(CreateSchema(self._schema, if_not_exists=True))
             self._metadata.create_all(connection)
 
-        self._done(work)
+        try:
+            self._done(work)
+        except StoreError:  # perhaps since another process does the same
+            if not self.is_there():
+                self._done(work)
 
     def find(self, key_id: str) -> Key | None:
         """A key by its id; None if it isn't one of these."""
@@ -118,7 +122,7 @@ class KeyStore:
 
         def work(connection: Connection) -> bool:
             destroyed = connection.execute(change).rowcount > 0
-            if destroyed and self._schema is not None:
+            if self._schema is not None:
                 self._rewrite(connection)
             return destroyed
 
@@ -229,7 +233,6 @@ def key_store(store: Store, settings: Settings) -> KeyStore | None:
         return None
     with store.reading() as cursor:
         schema = f"{cursor.execute('SELECT current_schema()').fetchone()[0]}{_SCHEMA_SUFFIX}"
-
     engine = _engine("postgresql+psycopg://", connect)
     return KeyStore(engine, f"{store.url} (schema {schema})", settings, schema=schema)
 

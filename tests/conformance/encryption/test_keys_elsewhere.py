@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,3 +115,25 @@ def test_nothing_is_done_if_its_result_cant_be_opened(
         ledger.queue.claim_head("t", "worker")
     monkeypatch.setattr(KeyStore, "find", looked_up)
     assert [turn.state for turn in ledger.queue.list("t")] == ["pending"]
+
+
+def test_several_may_make_the_ledger_at_the_same_time(url: str) -> None:
+    gate, failed = threading.Barrier(4), list[Exception]()
+
+    def make(number: int) -> None:
+        gate.wait()
+        try:
+            with turnledger.open(url, encrypt=True) as ledger:
+                ledger.queue.append("t", {"n": number})
+        except Exception as error:  # noqa: BLE001 - shown below
+            failed.append(error)
+
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    with turnledger.open(url) as ledger:
+        found = [turn.submission for turn in ledger.queue.list("t")]
+    assert sorted(map(str, found)) == [str({"n": number}) for number in range(4)]
