@@ -1,5 +1,6 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
+from turnledger import redaction
 from turnledger.asynchronous import AsyncLedger, open_async
 from turnledger.bundling import Bundle
 from turnledger.checkpoint_note import Checkpoint
@@ -191,5 +192,6 @@ __all__ = [
     "new_generation",
     "open",
     "open_async",
+    "redaction",
     "restore",
 ]

@@ -87,6 +87,7 @@ def test_every_kind_that_is_known_has_an_example() -> None:
         "git@github.com:somebody/something.git",
         "look for '-----BEGIN PRIVATE KEY-----' in the repository",
         "-----BEGIN PUBLIC KEY-----\n" + "MIIB" * 16 + "\n-----END PUBLIC KEY-----",
+        "-----BEGIN PRIVATE KEY-----[...]-----END PRIVATE KEY-----",
         "eyJ is how a token begins; eyJhbGciOiJIUzI1NiJ9 alone is a header",
         "a.b.c and 1.2.3 and example.com",
         "ASIA PACIFIC, ASIAN, AKIA",

@@ -1,12 +1,9 @@
-"""What holds for whatever comes: once is enough, nothing is left, and the time is linear."""
+"""What holds for whatever comes: once is enough, and nothing is left."""
 
 from __future__ import annotations
 
-from statistics import median
-from time import process_time
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +13,7 @@ from turnledger.redaction import find, secrets
 from turnledger.redaction.kinds import KINDS
 
 redact = secrets()
-law = settings(derandomize=True, database=None, deadline=None, max_examples=400)
+law = settings(derandomize=True, database=None, deadline=None, max_examples=150)
 
 SEAMS = [
     *("", " ", "\n", "\\n", "-", "_", "/", "+", "=", ":", "@", ".", "[", "]", '"', "#", ": "),
@@ -88,48 +85,3 @@ def test_something_is_redacted_exactly_if_something_is_found(value: Any) -> None
 def test_the_order_of_keys_makes_no_difference(value: dict[str, str]) -> None:
     other = dict(reversed(value.items()))
     assert canonical_hash(redact("content", value)) == canonical_hash(redact("content", other))
-
-
-def seconds(value: Any) -> float:
-    """Of processor time; the middle of three."""
-    took = []
-    for _ in range(3):
-        start = process_time()
-        redact("content", value)
-        took.append(process_time() - start)
-    return median(took)
-
-
-HOSTILE = [
-    *(hint for kind in KINDS for hint in kind.hints),
-    *(secret for every in TOKENS.values() for secret in every[:1]),
-    *(secret[:-1] for every in TOKENS.values() for secret in every[:1]),
-    *(
-        "eyJ",
-        "eyJaaaaaaaa.",
-        "aaaaaaaaaa.",
-        "\\neyJ",
-        "-",
-        "-----BEGIN ",
-        "----- ",
-        "a",
-        "A1a",
-        "\\n",
-    ),
-    *("://a:", "://u:{", "://u:$", "://u:*", "://:@", "@", "{", "://u:p", "[", "=", " ", "\\"),
-    *(
-        "secret key=",
-        "secret_key:",
-        "Bearer ",
-        "Authorization: Bearer ",
-        "authorization=>",
-        "Bearer a",
-    ),
-]
-
-
-@pytest.mark.parametrize("piece", HOSTILE, ids=lambda piece: repr(piece[:20]))
-@pytest.mark.parametrize("start", ["", "://u:", "-----BEGIN PRIVATE KEY-----"])
-def test_eight_times_the_text_takes_about_eight_times_as_long(piece: str, start: str) -> None:
-    short, long = (start + piece * (size // len(piece)) for size in (16_384, 131_072))
-    assert seconds(long) < 24 * seconds(short) + 0.05

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from turnledger.redaction.kinds import KINDS, Kind
+from turnledger.redaction.kinds import KINDS, Kind, compiled
 
 _REST_OF_WORD = re.compile(r"[\w-]*+", re.ASCII)
 _BETWEEN = ": "  # stands for what stands between an object's key and its value
@@ -64,8 +64,9 @@ def without(text: str, secrets: Iterable[Span]) -> str:
 
 def _matches(text: str, kinds: Iterable[Kind]) -> Iterator[Span]:
     for kind in kinds:
-        group = "secret" if "secret" in kind.form.groupindex else 0
-        for match in kind.form.finditer(text):
+        form = compiled(kind)
+        group = "secret" if "secret" in form.groupindex else 0
+        for match in form.finditer(text):
             yield Span(*match.span(group), kind.name)
 
 
