@@ -38,3 +38,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="COUNT",
         help="How many rebuilds are killed at random while others write and read.",
     )
+    parser.addoption(
+        "--damages",
+        type=int,
+        default=60,
+        metavar="COUNT",
+        help="How many random damages to a ledger's file are to be found.",
+    )
+    parser.addoption(
+        "--damage-seed",
+        type=int,
+        default=1,
+        metavar="SEED",
+        help="With which one they begin.",
+    )
