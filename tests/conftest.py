@@ -39,6 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="How many rebuilds are killed at random while others write and read.",
     )
     parser.addoption(
+        "--pasts",
+        type=int,
+        default=8,
+        metavar="COUNT",
+        help="At how many positions the past is to answer as the present did.",
+    )
+    parser.addoption(
         "--damages",
         type=int,
         default=60,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 COMMANDS = {"sqlite": 120, "postgresql": 60}
 KINDS_OF_EVENTS = 30  # that even the shorter histories have
-EVERY = 12
 
 
 def acted(host: Host, last: int) -> int:
@@ -32,13 +31,15 @@ def acted(host: Host, last: int) -> int:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_past_answers_as_the_present_did(
-    new_host: Callable[[int], Host], kind: str, seed: int
+    new_host: Callable[[int], Host], kind: str, seed: int, pytestconfig: pytest.Config
 ) -> None:
+    pasts: int = pytestconfig.getoption("--pasts")
+    commands = max(COMMANDS[kind], pasts)
     host, position = new_host(seed), 0
     recorded: dict[int, tuple[datetime, Known, Asked]] = {}
-    for number in range(COMMANDS[kind]):
+    for number in range(commands):
         position = acted(host, position)
-        if number % EVERY == 0:
+        if number % max(1, commands // pasts) == 0:
             known = Known(host.ledger)
             recorded[position] = host.clock.now, known, asked(host.ledger, known)
     for position, (now, known, live) in recorded.items():
@@ -46,6 +47,7 @@ def test_the_past_answers_as_the_present_did(
             assert (past.position, past.now, past.unread) == (position, now, {})
             assert asked(past, known) == live
             assert past.verify().findings == ()
+    assert len(recorded) >= pasts
     assert len({event.type for event in host.ledger.log.read()}) >= KINDS_OF_EVENTS
 
 
