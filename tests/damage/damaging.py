@@ -9,19 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from turnledger.infrastructure.schema import TABLES, streams
+from turnledger.infrastructure.schema import TABLES, events, streams
 
 Row = tuple[Any, ...]
-EVENT = [
-    "stream_id",
-    "version",
-    "type",
-    "schema_version",
-    "data",
-    "metadata",
-    "recorded_at",
-    "hash",
-]
+EVENT = [column.name for column in events.columns if not column.primary_key]
 # Head rows of an older form are made anew at their first use, so a lower number is no damage.
 UNTOUCHED = {"streams": {"form"}}
 
