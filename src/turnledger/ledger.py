@@ -29,10 +29,12 @@ from turnledger.recovery import Recovery
 from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
+from turnledger.turns.renewing import Renewer
+from turnledger.turns.working import Working
 from turnledger.why import Why, why
 
 
-class Ledger(Provable):
+class Ledger(Provable, Working):
     """An open ledger. A context manager; safe to share between threads.
 
     Attributes:
@@ -66,6 +68,7 @@ class Ledger(Provable):
         )
         self.threads = Threads(backend)
         self.log = Log(backend)
+        self._renewer = Renewer(self.queue.renew, backend.transaction)
 
     @property
     def ledger_id(self) -> str:
@@ -206,8 +209,9 @@ class Ledger(Provable):
         backup(store, Path(path).absolute())
 
     def close(self) -> None:
-        """Stop the scans, and close the connections of all threads."""
+        """Stop the scans and the renewing, and close the connections of all threads."""
         self.recovery.end()
+        self._renewer.end()
         self._backend.store.close()
 
     def __enter__(self) -> Self:
