@@ -4,7 +4,7 @@ A NOTIFY inside a command's transaction would make all commits of the server que
 So a thread of its own sends them: one at once, then one for all the commits of ten milliseconds. If
 it dies before, the readers find out by looking. A second channel is for workers, who needn't wake
 at every commit: it says only that there may be something to do. Every five seconds it also gives
-positions to what was written, so that little is left to do for who reads the log for the first time.
+positions to what was written, so that little is left to do for who reads the log first.
 """
 
 import threading

@@ -1,6 +1,6 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
-from turnledger.asynchronous import AsyncLedger, open_async
+from turnledger.asynchronous import AsyncLedger, AsyncTurnInHand, AsyncTurns, open_async
 from turnledger.bundling import Bundle
 from turnledger.checkpoint_note import Checkpoint
 from turnledger.checkpoints import Checked, InclusionProof
@@ -87,11 +87,14 @@ from turnledger.recovery import Recovered
 from turnledger.replaying import Difference, ReplayedEvent, ReplayReport, Unread
 from turnledger.thread_values import ThreadDeletion, ThreadSummary
 from turnledger.timers import Scheduler
+from turnledger.turns import TurnInHand, Turns
 from turnledger.verify import Finding, Verification
 from turnledger.why import Why
 
 __all__ = [
     "AsyncLedger",
+    "AsyncTurnInHand",
+    "AsyncTurns",
     "AttemptsExhausted",
     "BegunTurn",
     "BlockingOperation",
@@ -175,8 +178,10 @@ __all__ = [
     "TimerNotFound",
     "TimerRun",
     "TurnClaim",
+    "TurnInHand",
     "TurnNotFound",
     "TurnRecovery",
+    "Turns",
     "Unread",
     "Unreadable",
     "Verification",
