@@ -90,11 +90,13 @@ from turnledger.timers import Scheduler
 from turnledger.turns import TurnInHand, Turns
 from turnledger.verify import Finding, Verification
 from turnledger.why import Why
+from turnledger.worker import AsyncWorker, Happening, Health, Worker
 
 __all__ = [
     "AsyncLedger",
     "AsyncTurnInHand",
     "AsyncTurns",
+    "AsyncWorker",
     "AttemptsExhausted",
     "BegunTurn",
     "BlockingOperation",
@@ -112,6 +114,8 @@ __all__ = [
     "Evidence",
     "Finding",
     "Firing",
+    "Happening",
+    "Health",
     "IdempotencyConflict",
     "InboxMessage",
     "InboxRecovery",
@@ -187,6 +191,7 @@ __all__ = [
     "Verification",
     "Why",
     "WorkItemRevision",
+    "Worker",
     "copy",
     "migrate",
     "new_generation",

@@ -121,6 +121,24 @@ class AsyncTurnInHand(Standing):
         told = partial(self._with.queue.fail, self.claim, outcome_unknown=outcome_unknown)
         await self._end("failed", partial(told, failure))
 
+    async def again(self, failure: Any) -> "AsyncTurnInHand | None":
+        """See `TurnInHand.again`."""
+        hands, claims = self._with.hands, list[Claim | None]()
+
+        async def command() -> None:
+            claims.append(await self._with.crew.run_always(hands.claim_again, self, failure))
+
+        await self._end("failed", command)
+        if claims[0] is None:
+            return None
+        turn = AsyncTurnInHand(self._with, claims[0], self.lease_seconds)
+        hands.take(turn)
+        return turn
+
+    def keep(self) -> None:
+        """See `TurnInHand.keep`."""
+        self._with.hands.renewer.keep(self)
+
     async def release(self) -> None:
         """See `TurnInHand.release`."""
         await self._end("released", partial(self._with.queue.release, self.claim))

@@ -47,6 +47,11 @@ class AsyncTurns:
         held = [turn for turn in self._plan.hands.held() if isinstance(turn, AsyncTurnInHand)]
         return [turn for turn in held if turn not in self._ahead]
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it claims nothing more."""
+        return self._is_stopping
+
     def stop(self) -> None:
         """See `Turns.stop`."""
         self._is_stopping = True
@@ -85,7 +90,14 @@ class AsyncTurns:
         while self._ahead:
             with suppress(LedgerError):  # its lease ends by itself
                 await self._ahead.popleft().release()
-        if self._signal is not None and self._grace is None:
+        if self._grace is None:
+            self.end_signal()
+
+    def end_signal(self) -> None:
+        """Let the signal be handled as before, though a grace period isn't over."""
+        if self._grace is not None:
+            self._grace.cancel()
+        if self._signal is not None:
             self._loop.remove_signal_handler(self._signal)
             self._signal = None
 

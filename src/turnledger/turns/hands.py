@@ -3,9 +3,12 @@
 import logging
 import threading
 import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from turnledger.domain.errors import ClaimLost, StoreUnavailable
 from turnledger.domain.inbox import MessageClaim, Rejected
+from turnledger.domain.thread_queue import Claim
 from turnledger.inbox import Inbox
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import steady
@@ -17,6 +20,7 @@ _log = logging.getLogger("turnledger.turns")
 
 PART_SECONDS = 0.5  # of a wait: then one looks whether it is to stop
 _TRIES = 5
+Result = TypeVar("Result")
 
 
 class Hands:
@@ -65,6 +69,28 @@ class Hands:
         """Wait for something to do; not for long. See `store.Store`."""
         return self._backend.store.wait_for_work(seen, min(seconds, PART_SECONDS))
 
+    def claim_again(self, turn: Standing, failure: Any) -> Claim | None:
+        """Fail a turn, retry it and claim its thread's head, all at once."""
+
+        def work() -> Claim | None:
+            self.queue.fail(turn.claim, failure)
+            self.queue.retry(turn.thread_id, turn.queued_turn_id)
+            return self.queue.claim_head(turn.thread_id, turn.owner, turn.lease_seconds)
+
+        return self._together(work)
+
+    def _together(self, work: Callable[[], Result]) -> Result:
+        """Give several commands in one transaction, again if others were first."""
+        tries = _TRIES
+        while True:
+            try:
+                with self._backend.transaction():
+                    return work()
+            except StoreUnavailable:
+                tries -= 1
+                if not tries:
+                    raise
+
     # --- messages for the running turn
 
     def next_message(self, turn: Standing) -> MessageClaim | None:
@@ -89,25 +115,22 @@ class Hands:
 
     def _claimed(self, turn: Standing) -> object:
         """One transaction shows that the turn's claim is live, and claims the message."""
-        tries = _TRIES
-        while True:
-            try:
-                with self._backend.transaction():
-                    self.queue.renew(turn.claim, turn.lease_seconds)
-                    return self._inbox.claim_next(
-                        turn.thread_id,
-                        turn.owner,
-                        can_after_turn=False,
-                        can_steer_current_turn=True,
-                        lease=turn.lease_seconds,
-                    )
-            except ClaimLost as error:
-                turn.lost(error.facts["reason"])
-                raise
-            except StoreUnavailable:  # others were first: once more
-                tries -= 1
-                if not tries:
-                    raise
+
+        def work() -> object:
+            self.queue.renew(turn.claim, turn.lease_seconds)
+            return self._inbox.claim_next(
+                turn.thread_id,
+                turn.owner,
+                can_after_turn=False,
+                can_steer_current_turn=True,
+                lease=turn.lease_seconds,
+            )
+
+        try:
+            return self._together(work)
+        except ClaimLost as error:
+            turn.lost(error.facts["reason"])
+            raise
 
     def confirm(self, message: MessageClaim) -> None:
         """Say that a message was delivered; too late is no error of the turn's."""

@@ -31,7 +31,7 @@ class TurnInHand(Standing):
 
     def __enter__(self) -> Self:
         """The turn itself, whose lease is renewed from now on."""
-        self._hands.renewer.keep(self)
+        self.keep()
         return self
 
     def __exit__(
@@ -55,6 +55,10 @@ class TurnInHand(Standing):
                 raise
             if not isinstance(error, ClaimLost):
                 error.add_note(f"what became of the turn couldn't be recorded: {failure}")
+
+    def keep(self) -> None:
+        """Renew its lease in the background from now on, as entering it does."""
+        self._hands.renewer.keep(self)
 
     def leave(self, error: BaseException | None = None) -> None:
         """Record what is known of a turn that somebody stops working on.
@@ -98,7 +102,7 @@ class TurnInHand(Standing):
             self.refused(error)
             raise
         self.dispatched(chosen)
-        self._hands.renewer.keep(self)  # also if nobody entered it
+        self.keep()  # also if nobody entered it
         return chosen
 
     def ack(self) -> None:
@@ -119,6 +123,26 @@ class TurnInHand(Standing):
         """
         told = partial(self._hands.queue.fail, self.claim, outcome_unknown=outcome_unknown)
         self._end("failed", partial(told, failure))
+
+    def again(self, failure: Any) -> "TurnInHand | None":
+        """Fail it, of which nothing has happened, and have it in hand once more, undispatched.
+
+        One transaction: nobody else gets it in between.
+
+        Returns:
+            The turn with `attempts` one more; None, if the queue gives out no claim: paused, say.
+
+        Raises:
+            ClaimLost: The claim is lost.
+        """
+        hands, seconds = self._hands, self.lease_seconds
+        claims: list[Claim | None] = []
+        self._end("failed", lambda: claims.append(hands.claim_again(self, failure)))
+        if claims[0] is None:
+            return None
+        turn = TurnInHand(hands, claims[0], seconds)
+        hands.take(turn)
+        return turn
 
     def release(self) -> None:
         """Give it back undispatched: it waits in its old place.
