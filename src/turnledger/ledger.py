@@ -26,10 +26,10 @@ from turnledger.past import At, Past, past_of
 from turnledger.provable import Provable
 from turnledger.queue import Queue
 from turnledger.recovery import Recovery
+from turnledger.renewing import Renewer
 from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
-from turnledger.turns.renewing import Renewer
 from turnledger.turns.working import Working
 from turnledger.why import Why, why
 

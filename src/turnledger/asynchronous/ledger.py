@@ -8,13 +8,13 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Self
 
+from turnledger.asynchronous.coordinating import AsyncCoordinator
 from turnledger.asynchronous.crew import Crew
 from turnledger.asynchronous.log import AsyncLog
 from turnledger.asynchronous.operations import AsyncOperations
 from turnledger.asynchronous.recovery import AsyncRecovery
 from turnledger.asynchronous.services import (
     AsyncAttachments,
-    AsyncCoordinator,
     AsyncInbox,
     AsyncQueue,
     AsyncRuns,

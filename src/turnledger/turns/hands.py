@@ -13,7 +13,7 @@ from turnledger.inbox import Inbox
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import steady
 from turnledger.queue import Queue
-from turnledger.turns.renewing import Renewer
+from turnledger.renewing import Renewer
 from turnledger.turns.standing import Standing
 
 _log = logging.getLogger("turnledger.turns")

@@ -38,6 +38,11 @@ class Standing:
         self._settled = threading.Event()
 
     @property
+    def name(self) -> str:
+        """What it is, for messages."""
+        return f"the turn of thread {self.thread_id}"
+
+    @property
     def thread_id(self) -> str:
         """The thread whose turn it is."""
         return self.claim.thread_id

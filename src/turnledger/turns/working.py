@@ -6,12 +6,12 @@ from turnledger.domain.errors import StoreReadOnly
 from turnledger.domain.identifier import check_count, check_identifier
 from turnledger.inbox import Inbox
 from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.owner import new_owner
 from turnledger.queue import Queue
+from turnledger.renewing import Renewer
 from turnledger.timers import Timers
 from turnledger.turns.hands import Hands
-from turnledger.turns.owner import new_owner
 from turnledger.turns.pace import Pace
-from turnledger.turns.renewing import Renewer
 from turnledger.turns.taking import Plan, Turns
 
 GRACE = 30.0

@@ -8,12 +8,12 @@ import pytest
 
 import turnledger
 from turnledger import AsyncLedger, Ledger
+from turnledger.asynchronous.coordinating import AsyncCoordinator
 from turnledger.asynchronous.log import AsyncLog
 from turnledger.asynchronous.operations import AsyncOperations
 from turnledger.asynchronous.recovery import AsyncRecovery
 from turnledger.asynchronous.services import (
     AsyncAttachments,
-    AsyncCoordinator,
     AsyncInbox,
     AsyncQueue,
     AsyncRuns,

@@ -1,15 +1,14 @@
-"""Keeping claims: one thread renews the leases of all turns that are in hand."""
+"""Keeping claims: one thread renews the leases of all that is in hand."""
 
 import logging
 import threading
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, Protocol
 
 from turnledger.domain.errors import LedgerError, Refusal
 from turnledger.infrastructure.clock import steady
-from turnledger.turns.standing import Standing
 
 _log = logging.getLogger("turnledger.turns")
 
@@ -23,6 +22,40 @@ Renew = Callable[[Any, float], Any]
 Block = Callable[[], AbstractContextManager[Any]]
 
 
+class Kept(Protocol):
+    """Something claimed whose lease is renewed.
+
+    Attributes:
+        claim: As it was given out.
+        lease_seconds: For how long, each time.
+    """
+
+    claim: Any
+    lease_seconds: float
+
+    @property
+    def name(self) -> str:
+        """What it is, for messages, and in which order several are renewed."""
+        ...
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is to be renewed any more."""
+        ...
+
+    def lost(self, reason: str) -> None:
+        """The claim is lost."""
+        ...
+
+    def renewed(self, at: float) -> None:
+        """It was renewed at a time of the steady clock."""
+        ...
+
+    def not_renewed(self, now: float) -> None:
+        """The store said no."""
+        ...
+
+
 class Renewer:
     """Renews what it is told to keep, from a thread that is started for the first one.
 
@@ -33,12 +66,12 @@ class Renewer:
         """Take what renews a claim for so many seconds, and a block that commits several."""
         self._renew = renew
         self._transaction = transaction
-        self._due: weakref.WeakKeyDictionary[Standing, float] = weakref.WeakKeyDictionary()
+        self._due: weakref.WeakKeyDictionary[Kept, float] = weakref.WeakKeyDictionary()
         self._guard = threading.Condition()
         self._thread: threading.Thread | None = None
         self._ended = False
 
-    def keep(self, turn: Standing) -> None:
+    def keep(self, turn: Kept) -> None:
         """Renew a turn's lease from now on."""
         with self._guard:
             self._due[turn] = steady() + turn.lease_seconds / _PARTS
@@ -49,12 +82,12 @@ class Renewer:
                 self._thread.start()
             self._guard.notify()
 
-    def drop(self, turn: Standing) -> None:
+    def drop(self, turn: Kept) -> None:
         """Renew it no more."""
         with self._guard:
             self._due.pop(turn, None)
 
-    def keeps(self, turn: Standing) -> bool:
+    def keeps(self, turn: Kept) -> bool:
         """Whether it renews a turn's lease."""
         with self._guard:
             return turn in self._due
@@ -70,12 +103,12 @@ class Renewer:
 
     def _run(self) -> None:
         while (due := self._next()) is not None:
-            due.sort(key=lambda turn: turn.thread_id)
+            due.sort(key=lambda turn: turn.name)
             for first in range(0, len(due), _BATCH):
                 self._renew_together(due[first : first + _BATCH])
             del due  # and hold none while it waits
 
-    def _next(self) -> list[Standing] | None:
+    def _next(self) -> list[Kept] | None:
         """Wait for the turns whose time has come; None at the end."""
         with self._guard:
             while not self._ended:
@@ -87,10 +120,10 @@ class Renewer:
                 self._guard.wait(min(first - now, _LONGEST_WAIT))
         return None
 
-    def _renew_together(self, turns: list[Standing]) -> None:
+    def _renew_together(self, turns: list[Kept]) -> None:
         """Renew several leases in one transaction; if that can't be, each in its own."""
         at = steady()
-        answers: list[tuple[Standing, LedgerError | None]] = []
+        answers: list[tuple[Kept, LedgerError | None]] = []
         try:
             with self._transaction() if len(turns) > 1 else nullcontext():
                 answers += [(turn, self._renewed(turn)) for turn in turns]
@@ -104,7 +137,7 @@ class Renewer:
         for turn, failure in answers:
             self._answered(turn, at, failure)
 
-    def _renewed(self, turn: Standing) -> LedgerError | None:
+    def _renewed(self, turn: Kept) -> LedgerError | None:
         """Renew one; returns why it was refused. Whatever else goes wrong is raised."""
         try:
             if not turn.is_settled:
@@ -113,7 +146,7 @@ class Renewer:
             return error
         return None
 
-    def _answered(self, turn: Standing, at: float, failure: LedgerError | None) -> None:
+    def _answered(self, turn: Kept, at: float, failure: LedgerError | None) -> None:
         if failure is None:
             turn.renewed(at)
             self._again(turn, at + turn.lease_seconds / _PARTS)
@@ -121,11 +154,11 @@ class Renewer:
             self.drop(turn)
             turn.lost(str(failure.facts.get("reason", failure)))
         else:
-            _log.warning("turn %s wasn't renewed: %s", turn.queued_turn_id, failure)
+            _log.warning("%s wasn't renewed: %s", turn.name, failure)
             turn.not_renewed(steady())
             self._again(turn, steady() + turn.lease_seconds / _AGAIN)
 
-    def _again(self, turn: Standing, at: float) -> None:
+    def _again(self, turn: Kept, at: float) -> None:
         with self._guard:
             if turn in self._due:
                 self._due[turn] = at
