@@ -68,7 +68,7 @@ class AsyncTurnInHand(Standing):
         """
         body, self._body = self._body, None
         self._with.hands.renewer.drop(self)
-        if self.result is None:
+        if self.result is None and not self.has_reported:
             try:
                 await self.leave(error)
             except LedgerError as failure:
@@ -193,7 +193,7 @@ class AsyncTurnInHand(Standing):
         except ClaimLost as error:
             self._with.hands.renewer.drop(self)
             self._body = None  # it hears of it from this very command
-            self.lost(error.facts["reason"])
+            self.came_too_late(result, error)
             raise
         self._with.hands.renewer.drop(self)
         self.ended(result)

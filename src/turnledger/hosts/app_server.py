@@ -47,7 +47,9 @@ class Refusal(Exception):
 class AppServer:
     """An app server's process, and the requests that wait for its answers. Use `async with`."""
 
-    def __init__(self, command: Sequence[str], steer: Callable[[Any], list[Any]] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], steer: Callable[[Any], list[Any]] | None = None
+    ) -> None:
         """Say how it is started, and how a message's content becomes the input of `turn/steer`."""
         self._command = command
         self._steer_input = steer or as_input

@@ -46,7 +46,7 @@ class TurnInHand(Standing):
             ClaimLost: The claim is lost.
         """
         self._hands.renewer.drop(self)
-        if self.result is not None:
+        if self.result is not None or self.has_reported:
             return
         try:
             self.leave(error)
@@ -192,7 +192,7 @@ class TurnInHand(Standing):
             command()
         except ClaimLost as error:
             self._hands.renewer.drop(self)
-            self.lost(error.facts["reason"])
+            self.came_too_late(result, error)
             raise
         self._hands.renewer.drop(self)
         self.ended(result)

@@ -23,6 +23,7 @@ class Standing:
         dispatch_id: Of the dispatch that was recorded; None before it.
         result: acked, failed or released; None as long as it is neither.
         is_lost: The claim is known to be lost: stop working on it.
+        has_reported: A result came too late, and was kept as evidence.
     """
 
     def __init__(self, claim: Claim, lease_seconds: float) -> None:
@@ -31,7 +32,7 @@ class Standing:
         self.lease_seconds = lease_seconds
         self.dispatch_id: str | None = None
         self.result: str | None = None
-        self.is_lost = False
+        self.is_lost = self.has_reported = False
         self._reason = ""
         self._is_in_doubt = False  # whether a dispatch was recorded
         self._renewed_at = steady()
@@ -120,6 +121,11 @@ class Standing:
             _log.warning(
                 "the claim on turn %s is lost: %s", self.queued_turn_id, reason, extra=facts
             )
+
+    def came_too_late(self, result: str, error: ClaimLost) -> None:
+        """A result was refused, since the claim is lost."""
+        self.has_reported = result != "released"
+        self.lost(error.facts["reason"])
 
     def renewed(self, at: float) -> None:
         """The lease has a new end, counted from a time of the steady clock."""
