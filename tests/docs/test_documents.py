@@ -60,7 +60,7 @@ GUIDES = {
         "[0, 1, 2] 1\n",
     ],
     "unknown-outcomes": ["failed_head\n"],
-    "embed-in-an-agent-host": ["/threads/{thread_id}/events\n", "steer: in red\nTrue\n"],
+    "embed-in-an-agent-host": ["/threads/{thread_id}/events\n", "steer: in red\nacked\n"],
 }
 
 

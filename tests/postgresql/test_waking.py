@@ -15,18 +15,20 @@ QUIET: dict[str, Callable[[Ledger], object]] = {
     "a claim": lambda ledger: ledger.queue.claim_head("thread", "worker"),
     "another aggregate": lambda ledger: ledger.coordinator.begin("item", "hi"),
 }
+
+
+def in_a_block(ledger: Ledger) -> None:
+    with ledger.transaction():
+        ledger.queue.append("a", {})
+        ledger.coordinator.begin("item", "hi")
+
+
 WORK: dict[str, Callable[[Ledger], object]] = {
     "a turn": lambda ledger: ledger.queue.append("other", {}),
     "a timer": lambda ledger: ledger.timers.create("other", Delay(seconds=9), "x", client_id="c"),
     "a message": lambda ledger: ledger.inbox.post("other", "hi", source="user"),
-    "turns in a block": lambda ledger: _in_a_block(ledger),
+    "turns in a block": in_a_block,
 }
-
-
-def _in_a_block(ledger: Ledger) -> None:
-    with ledger.transaction():
-        ledger.queue.append("a", {})
-        ledger.coordinator.begin("item", "hi")
 
 
 @pytest.fixture
