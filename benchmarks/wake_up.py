@@ -1,8 +1,8 @@
 """How soon an idle worker has what another process appends, and what it costs to be idle.
 
-The worker waits as workers do: claim_next, and when there is nothing, wait_for_change. One clock
-of the machine is read in both processes: before the append, and when the claim is in hand. In
-between the worker has been idle for as long as chance says.
+The worker waits as workers do, in `ledger.turns`. One clock of the machine is read in both
+processes: before the append, and when the claim is in hand. In between the worker has been idle for
+as long as chance says.
 
     python benchmarks/wake_up.py                      SQLite at NORMAL and FULL, and PostgreSQL
     python benchmarks/wake_up.py --stores NORMAL      one of NORMAL, FULL, PostgreSQL
@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Timer
 from time import monotonic, monotonic_ns, sleep
 from typing import Any
-from uuid import uuid4
 
 import ledgers
 import report
@@ -33,7 +33,6 @@ import turnledger
 STORES = ("NORMAL", "FULL", "PostgreSQL")
 MOST_MILLISECONDS, MOST_PERCENT = 5.0, 1.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.12  # seconds between a claim and the next append
-WAIT_SECONDS = 1.0  # so long a worker waits before it looks again of its own accord
 SETTLE_SECONDS = 0.5
 
 
@@ -45,34 +44,32 @@ def opened(place: str, level: str) -> turnledger.Ledger:
 def work(place: str, level: str, orders: Connection) -> None:
     """The worker: says when it has a claim; on the word, what being idle costs."""
     with opened(place, level) as ledger:
+        turns = ledger.turns()
         orders.send("ready")
         while (order := orders.recv()) is not None:
             if isinstance(order, float):
                 orders.send(idle(ledger, order))
             else:
-                orders.send(claimed(ledger))
+                orders.send(claimed(turns))
 
 
-def claimed(ledger: turnledger.Ledger) -> tuple[str, int]:
+def claimed(turns: turnledger.Turns) -> tuple[str, int]:
     """Wait for a claim: the turn's id, and when the claim was in hand."""
-    position = 0
-    while not (claims := ledger.queue.claim_next("worker")):
-        position = ledger.wait_for_change(position, WAIT_SECONDS)
+    turn = next(turns)
     at = monotonic_ns()
-    (claim,) = claims
-    ledger.queue.start_dispatch(claim, str(uuid4()))
-    ledger.queue.ack(claim)
-    return str(claim.queued_turn_id), at
+    with turn:
+        turn.dispatch()
+        turn.ack()
+    return turn.queued_turn_id, at
 
 
 def idle(ledger: turnledger.Ledger, seconds: float) -> float:
     """Be idle for some time: the CPU that it takes, in percent of a core."""
-    position = ledger.wait_for_change(0, 0)
+    turns = ledger.turns()
     before, start = cpu_seconds(), monotonic()
-    while monotonic() - start < seconds:
-        if ledger.queue.claim_next("worker"):
-            sys.exit("there is something to do: the measurement is void")
-        position = ledger.wait_for_change(position, WAIT_SECONDS)
+    Timer(seconds, turns.stop).start()
+    if list(turns):
+        sys.exit("there is something to do: the measurement is void")
     return 100 * (cpu_seconds() - before) / (monotonic() - start)
 
 

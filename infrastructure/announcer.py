@@ -2,8 +2,9 @@
 
 A NOTIFY inside a command's transaction would make all commits of the server queue for one lock.
 So a thread of its own sends them: one at once, then one for all the commits of ten milliseconds. If
-it dies before, the readers find out by looking. Every five seconds it also gives positions to what
-was written, so that little is left to do for who reads the log for the first time.
+it dies before, the readers find out by looking. A second channel is for workers, who needn't wake
+at every commit: it says only that there may be something to do. Every five seconds it also gives
+positions to what was written, so that little is left to do for who reads the log first.
 """
 
 import threading
@@ -17,7 +18,9 @@ from turnledger.infrastructure.clock import steady
 from turnledger.infrastructure.statement import Cursor
 
 CHANNEL = "turnledger"
+WORK_CHANNEL = "turnledger_work"
 _NAME = "turnledger announcer"  # on the server
+_NOTIFY = f"NOTIFY {CHANNEL}"
 _NUMBERING_SECONDS = 5.0
 _PAUSE_SECONDS = 0.01  # between two announcements: what is committed meanwhile shares one
 
@@ -32,12 +35,19 @@ class Announcer:
         self._connect = connect
         self._number = number
         self._wanted = threading.Event()
+        self._work = False  # somebody may have something to do
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def announce(self) -> None:
-        """Say that something was committed. Returns at once."""
+    def announce(self, *, work: bool = False) -> None:
+        """Say that something was committed. Returns at once.
+
+        Args:
+            work: It may give workers something to do.
+        """
+        if work:
+            self._work = True
         self._wanted.set()
         if self._thread is None:
             with self._guard:
@@ -62,11 +72,12 @@ class Announcer:
         while not self._closed or self._wanted.is_set():
             self._wanted.wait()
             self._wanted.clear()
+            work, self._work = self._work, False
             try:
                 if connection is None:
                     connection = self._connect()
                     connection.execute(f"SET application_name = '{_NAME}'")
-                connection.execute(f"NOTIFY {CHANNEL}")
+                connection.execute(f"NOTIFY {WORK_CHANNEL}; NOTIFY {CHANNEL}" if work else _NOTIFY)
                 if steady() >= numbered_at + _NUMBERING_SECONDS:
                     self._number(connection.cursor())
                     numbered_at = steady()

@@ -25,12 +25,14 @@ class Held:
         "cursor",
         "driver",
         "listens",
+        "listens_for_work",
         "lock",
         "mark",
         "owner",
         "process",
         "proxy",
         "settled",
+        "wakes",
         "watch",
         "writes",
     )
@@ -48,6 +50,8 @@ class Held:
         self.writes = 0  # likewise: how often something was written
         self.settled = False  # likewise: it was committed, though the answer was lost
         self.listens = False  # likewise: to announcements
+        self.listens_for_work = False  # likewise: to those for workers
+        self.wakes = False  # likewise: what the unit of work has written may be work
         self.process: Any = None  # likewise: the server's process, and when it was started
 
     def watched(self, path: Path) -> WriteWatch:

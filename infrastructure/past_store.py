@@ -146,6 +146,8 @@ class PastStore:
         self._must_be_open()
         return self._position
 
+    wait_for_work = wait_for_change
+
     def _must_be_open(self) -> None:
         if self._closed.is_set():
             raise StoreError(self.url, "the ledger was closed")

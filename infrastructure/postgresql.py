@@ -66,7 +66,7 @@ class PostgresqlStore(Connections):
             self._tidy(held)
             if several:
                 held.cursor.execute("BEGIN")
-            held.mark, held.settled = None, False
+            held.mark, held.settled, held.wakes = None, False, False
             held.owner = weakref.ref(owner)
             self._local.working = held
         except BaseException as error:
@@ -101,7 +101,7 @@ class PostgresqlStore(Connections):
             except psycopg.Error as error:
                 self._settle(held, error, held.mark)
         if held.mark is not None:
-            self._announcer.announce()
+            self._announcer.announce(work=held.wakes)
 
     def _tidy(self, held: Held) -> None:
         """Roll back what a signal or an exception left behind."""
@@ -136,9 +136,10 @@ class PostgresqlStore(Connections):
             if not alone:
                 raise
             self._settle(held, error, mark)
+            held.wakes = mark.wakes
             return True
         if written:
-            held.mark = mark
+            held.mark, held.wakes = mark, held.wakes or mark.wakes
             held.writes += 1
         return written
 
@@ -185,8 +186,7 @@ class PostgresqlStore(Connections):
     def reading(self, *, snapshot: bool = False, damaged: bool = False) -> Generator[Cursor]:
         """A cursor for queries; inside a unit of work or a snapshot, it reads what that reads.
 
-        A query whose connection breaks is asked again, but for those of a snapshot: they are
-        one question.
+        A query whose connection breaks is asked again, but not those of a snapshot.
 
         Raises:
             StoreUnavailable: The connection broke in the middle of a snapshot.
@@ -295,6 +295,5 @@ class PostgresqlStore(Connections):
         with self.reading() as cursor:
             yield from postgresql_health.examined(cursor, time.time())
 
-    def wait_for_change(self, since: int, timeout: float) -> int:
-        """Wait until there is an event behind a position, or the time in seconds is out."""
-        return waiting.wait_for_change(self, since, timeout)
+    wait_for_change = waiting.wait_for_change
+    wait_for_work = waiting.wait_for_work

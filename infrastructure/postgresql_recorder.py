@@ -37,11 +37,13 @@ class Mark(NamedTuple):
     Attributes:
         version: Of the last event that it writes.
         metadata: Of that event; the command's id is in it.
+        wakes: It may give workers something to do.
     """
 
     stream_id: str
     version: int
     metadata: bytes
+    wakes: bool = False
 
 
 class Database(Store, Protocol):
@@ -111,7 +113,8 @@ class PostgresqlRecorder(LedgerRecorder):
         everything = (*arguments, *values, *(value for _, row in together for value in row))
         if later:
             self._database.widen()
-        mark = Mark(before.stream_id, last.originator_version, last.metadata)
+        version, wakes = last.originator_version, change.may_be_work
+        mark = Mark(before.stream_id, version, last.metadata, wakes)
         if not self._database.write(sql, everything, mark):
             raise Conflict(f"stream {before.stream_id} isn't at version {before.version} any more")
         for part, row in later:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from turnledger.domain.errors import StoreError
-from turnledger.infrastructure.announcer import CHANNEL
+from turnledger.infrastructure.announcer import CHANNEL, WORK_CHANNEL
 from turnledger.infrastructure.clock import steady
 from turnledger.infrastructure.conflict import Conflict
 from turnledger.infrastructure.held import Held
@@ -71,3 +71,45 @@ def _stop_listening(held: Held) -> None:
     if held.listens:
         held.listens = False
         held.cursor.execute(f"UNLISTEN {CHANNEL}")
+
+
+def wait_for_work(store: Store, since: int, timeout: float) -> int:
+    """Wait until somebody announces that there may be something to do, or the time is out.
+
+    The connection goes on listening when this returns: what is announced while its thread looks
+    for something to do ends the next wait. A new connection may have missed something, so its
+    first wait is over at once.
+
+    Args:
+        store: Whose thread's connection listens.
+        since: What the last call returned; -1 before the first.
+        timeout: In seconds.
+
+    Returns:
+        One more if there may be something to do; else `since`.
+
+    Raises:
+        StoreError: The server says no.
+    """
+    end = steady() + timeout
+    while True:
+        if store.ask(_listen_for_work):
+            return since + 1
+        left = end - steady()
+        if store.ask(partial(_hear, max(0.0, min(left, _LOOK_SECONDS)))):
+            return since + 1
+        if left <= _LOOK_SECONDS:
+            return since
+
+
+def _listen_for_work(held: Held) -> bool:
+    """Returns whether it didn't listen yet."""
+    if held.listens_for_work:
+        return False
+    held.cursor.execute(f"LISTEN {WORK_CHANNEL}")
+    held.listens_for_work = True
+    return True
+
+
+def _hear(seconds: float, held: Held) -> bool:
+    return any(True for _ in held.driver.notifies(timeout=seconds, stop_after=1))

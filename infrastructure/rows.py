@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from eventsourcing.persistence import Notification
 from sqlalchemy import Table, bindparam, func, insert, select, update
 
+from turnledger.domain import inbox, thread, timer
 from turnledger.infrastructure.mapper import NO_HASH, LedgerEvent
 from turnledger.infrastructure.schema import events, streams, tracking
 from turnledger.infrastructure.statement import Row, ServerTime, Statement, statement
@@ -64,6 +65,7 @@ class QueueColumns(NamedTuple):
 
 
 NOTHING_READY = QueueColumns()
+_AWAKENING = (f"{inbox.CATEGORY}:", f"{thread.CATEGORY}:", f"{timer.CATEGORY}:")
 
 
 class HeadChange(NamedTuple):
@@ -82,6 +84,13 @@ class HeadChange(NamedTuple):
     queue: QueueColumns | None = None
     lifecycle: str = "active"
     same_flight: bool = False
+
+    @property
+    def may_be_work(self) -> bool:
+        """Whether a worker who sleeps should look: a thread is ready, or something has come."""
+        if self.queue is not None:
+            return self.queue.ready_at is not None
+        return self.before.stream_id.startswith(_AWAKENING)
 
 
 _e, _s, _t = events.c, streams.c, tracking.c

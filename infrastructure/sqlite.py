@@ -133,6 +133,10 @@ class SqliteStore:
         """Wait until there is an event behind a position; see `changes`."""
         return changes.wait_for_change(self, since, timeout)
 
+    def wait_for_work(self, since: int, timeout: float) -> int:
+        """Likewise: here one is told of every change."""
+        return changes.wait_for_change(self, since, timeout)
+
     def last_position(self) -> int:
         """The position of the last event; 0 if there is none."""
         return changes.last_position(self)

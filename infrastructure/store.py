@@ -92,6 +92,18 @@ class Store(Protocol):
         """
         ...
 
+    def wait_for_work(self, since: int, timeout: float) -> int:
+        """Wait until there may be something to do for a worker, or the time in seconds is out.
+
+        Args:
+            since: What the last call of this thread returned; -1 before the first.
+            timeout: In seconds.
+
+        Returns:
+            A greater number if there may be something to do; then look for it before the next call.
+        """
+        ...
+
     def last_position(self) -> int:
         """The position of the last event; 0 if there is none."""
         ...

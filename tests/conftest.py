@@ -32,6 +32,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="How many processes recover beside how many that work, and for how long.",
     )
     parser.addoption(
+        "--worker-kills",
+        nargs=2,
+        type=int,
+        default=[4, 60],
+        metavar=("KILLS", "TURNS"),
+        help="How often a worker is killed at random while it does so many turns.",
+    )
+    parser.addoption(
         "--rebuild-kills",
         type=int,
         default=3,

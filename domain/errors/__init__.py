@@ -33,6 +33,7 @@ builds the message: what is wrong, and what to do.
     │   ├── TimerNotFound
     │   └── TurnNotFound
     ├── NoEffect                raised by the body of an operation: nothing happened outside
+    ├── Refused                 raised by a call to a provider: it said no, and did nothing
     ├── OtherGeneration         a cursor from before a restore
     ├── Unreadable              a stored record is damaged, or written by a newer release
     └── StoreError              the database says no
@@ -80,6 +81,7 @@ from turnledger.domain.errors.root import (
     LedgerError,
     NoEffect,
     OtherGeneration,
+    Refused,
     Unreadable,
 )
 from turnledger.domain.errors.store import (
@@ -116,6 +118,7 @@ __all__ = [
     "QueueFull",
     "QueuedTurnNotFound",
     "Refusal",
+    "Refused",
     "ReorderMismatch",
     "RequestChanged",
     "StaleRevision",

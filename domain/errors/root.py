@@ -1,6 +1,7 @@
 """What all errors share, and those that stand directly under the root."""
 
 import re
+from datetime import datetime
 from typing import Any, ClassVar
 
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
@@ -47,6 +48,25 @@ class NoEffect(LedgerError):
     def __init__(self, result: Any = None) -> None:
         said = "" if result is None else f": {result}"
         super().__init__(f"the operation had no effect{said}", result=result)
+
+
+class Refused(LedgerError):
+    """Raised by a call to a provider: it said no, and is known to have done nothing.
+
+    Attributes:
+        error: What it said, as JSON.
+        retry: Another attempt may help.
+        retry_at: From when on; default by the retry policy.
+    """
+
+    error: Any
+    retry: bool
+    retry_at: datetime | None
+
+    def __init__(
+        self, error: Any, *, retry: bool = False, retry_at: datetime | None = None
+    ) -> None:
+        super().__init__(f"it was refused: {error}", error=error, retry=retry, retry_at=retry_at)
 
 
 class OtherGeneration(LedgerError):

@@ -1,7 +1,7 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
 from turnledger import redaction
-from turnledger.asynchronous import AsyncLedger, open_async
+from turnledger.asynchronous import AsyncLedger, AsyncTurnInHand, AsyncTurns, open_async
 from turnledger.bundling import Bundle
 from turnledger.checkpoint_note import Checkpoint
 from turnledger.checkpoints import Checked, InclusionProof
@@ -42,6 +42,7 @@ from turnledger.domain.errors import (
     QueuedTurnNotFound,
     QueueFull,
     Refusal,
+    Refused,
     ReorderMismatch,
     RequestChanged,
     StaleRevision,
@@ -90,11 +91,16 @@ from turnledger.recovery import Recovered
 from turnledger.replaying import Difference, ReplayedEvent, ReplayReport, Unread
 from turnledger.thread_values import ThreadDeletion, ThreadSummary
 from turnledger.timers import Scheduler
+from turnledger.turns import TurnInHand, Turns
 from turnledger.verify import Finding, Verification
 from turnledger.why import Why
+from turnledger.worker import AsyncWorker, Happening, Health, Worker
 
 __all__ = [
     "AsyncLedger",
+    "AsyncTurnInHand",
+    "AsyncTurns",
+    "AsyncWorker",
     "AttemptsExhausted",
     "BegunTurn",
     "BlockingOperation",
@@ -113,6 +119,8 @@ __all__ = [
     "Evidence",
     "Finding",
     "Firing",
+    "Happening",
+    "Health",
     "IdempotencyConflict",
     "InboxMessage",
     "InboxRecovery",
@@ -151,6 +159,7 @@ __all__ = [
     "RecoverableTurn",
     "Recovered",
     "Refusal",
+    "Refused",
     "Rejected",
     "ReorderMismatch",
     "ReplayReport",
@@ -180,13 +189,16 @@ __all__ = [
     "TimerNotFound",
     "TimerRun",
     "TurnClaim",
+    "TurnInHand",
     "TurnNotFound",
     "TurnRecovery",
+    "Turns",
     "Unread",
     "Unreadable",
     "Verification",
     "Why",
     "WorkItemRevision",
+    "Worker",
     "copy",
     "migrate",
     "new_generation",

@@ -31,13 +31,15 @@ from turnledger.past import At, Past, past_of
 from turnledger.provable import Provable
 from turnledger.queue import Queue
 from turnledger.recovery import Recovery
+from turnledger.renewing import Renewer
 from turnledger.runs import Runs
 from turnledger.threads import Threads
 from turnledger.timers import Timers
+from turnledger.turns.working import Working
 from turnledger.why import Why, why
 
 
-class Ledger(Provable):
+class Ledger(Provable, Working):
     """An open ledger. A context manager; safe to share between threads.
 
     Attributes:
@@ -71,6 +73,7 @@ class Ledger(Provable):
         )
         self.threads = Threads(backend)
         self.log = Log(backend)
+        self._renewer = Renewer(self.queue.renew, backend.transaction)
 
     @property
     def ledger_id(self) -> str:
@@ -242,8 +245,9 @@ class Ledger(Provable):
         return contents.purge(f"{subject.kind}:{subject.id}")
 
     def close(self) -> None:
-        """Stop the scans, and close the connections of all threads."""
+        """Stop the scans and the renewing, and close the connections of all threads."""
         self.recovery.end()
+        self._renewer.end()
         self._backend.close()
 
     def __enter__(self) -> Self:

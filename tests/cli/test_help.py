@@ -61,7 +61,7 @@ def test_there_is_a_command_for_every_service() -> None:
         *(f"operation {name}" for name in operation.split()),
         *("why", "log", "doctor", "verify", "rebuild", "backup", "restore", "copy", "migrate"),
         *("purge",),
-        *("history", "show", "state", "diff", "demo", "run-timers", "replay"),
+        *("history", "show", "state", "diff", "demo", "run-timers", "replay", "work"),
         *("checkpoint", "check", "bundle"),
     }
 

@@ -28,6 +28,7 @@ LIVES: dict[str, list[str]] = {
         f"queue ack t {BY}",
         "queue claim-next --owner w",
         "queue release t --owner w --epoch 2",
+        "work --call builtins:repr --once",
         "log",
         "log --follow --limit 3",
         "why t",

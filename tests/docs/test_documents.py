@@ -45,11 +45,45 @@ def run(line: str, folder: Path, database: str = "") -> subprocess.CompletedProc
 
 
 def test_the_programs_of_the_readme_do_what_they_say(tmp_path: Path) -> None:
-    said = ["to the model: fix the flaky test\nempty True\n", "10\n", "sent\n[]\n"]
+    said = ["to the model: fix the flaky test\nempty True\n", "", "sent\n[]\n"]
     for program, expected in zip(blocks(ROOT / "README.md", "python"), said, strict=True):
         words = [sys.executable, "-c", program]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.stdout, done.stderr) == (expected, "")
+
+
+GUIDES = {
+    "first-worker": [
+        "to the model: good\nleft: no answer came\nfailed True ConnectionError: no answer came\n",
+        "",
+        "0\n",
+        "[0, 1, 2] 1\n",
+    ],
+    "unknown-outcomes": ["failed_head\n"],
+    "embed-in-an-agent-host": ["/threads/{thread_id}/events\n", "steer: in red\nacked\n"],
+}
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_programs_of_a_guide_do_what_they_say(tmp_path: Path, guide: str) -> None:
+    programs = blocks(ROOT / "docs" / "guides" / f"{guide}.md", "python")
+    for program, expected in zip(programs, GUIDES[guide], strict=True):
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.returncode) == (expected, 0), done.stderr
+
+
+@pytest.mark.parametrize("guide", ["first-worker", "unknown-outcomes"])
+def test_the_commands_of_a_guide_work_after_its_programs(tmp_path: Path, guide: str) -> None:
+    document = ROOT / "docs" / "guides" / f"{guide}.md"
+    (tmp_path / "agent.py").write_text("def answer(turn):\n    print(turn.submission)\n")
+    for program in blocks(document, "python"):
+        subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    lines = commands(document)
+    assert lines
+    for line in lines:
+        done = run(line, tmp_path)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
 
 
 def test_the_commands_of_the_readme_work_one_after_the_other(tmp_path: Path) -> None:

@@ -8,21 +8,24 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Self
 
+from turnledger.asynchronous.coordinating import AsyncCoordinator
 from turnledger.asynchronous.crew import Crew
 from turnledger.asynchronous.log import AsyncLog
 from turnledger.asynchronous.operations import AsyncOperations
 from turnledger.asynchronous.recovery import AsyncRecovery
 from turnledger.asynchronous.services import (
     AsyncAttachments,
-    AsyncCoordinator,
     AsyncInbox,
     AsyncQueue,
     AsyncRuns,
     AsyncThreads,
     AsyncTimers,
 )
+from turnledger.asynchronous.turns import AsyncTurns
 from turnledger.asynchronous.twin import Twin, awaited
-from turnledger.asynchronous.watch import Watch
+from turnledger.asynchronous.watch import Watch, WorkWatch
+from turnledger.claiming import MINUTE, Seconds
+from turnledger.domain.duration import check_duration
 from turnledger.domain.redactor import Redactor
 from turnledger.domain.settings import Settings
 from turnledger.door import attachment_folder, open_backend
@@ -31,6 +34,7 @@ from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.clock import Clock
 from turnledger.ledger import Ledger, seconds
 from turnledger.past import At, past_of
+from turnledger.turns.working import GRACE
 
 
 class AsyncLedger(Twin[Ledger]):
@@ -66,6 +70,7 @@ class AsyncLedger(Twin[Ledger]):
         self._folder = attachments
         super().__init__(ledger, crew)
         self._watch = Watch(backend.store)
+        self._work_watch = WorkWatch(backend.store)
         self.settings = ledger.settings
         self.queue = AsyncQueue(ledger.queue, crew)
         self.inbox = AsyncInbox(ledger.inbox, crew)
@@ -109,6 +114,27 @@ class AsyncLedger(Twin[Ledger]):
         """
         return self._crew.transaction()
 
+    def turns(  # noqa: PLR0913 - as Ledger's
+        self,
+        owner: str | None = None,
+        *,
+        lease: Seconds = MINUTE,
+        limit: int = 1,
+        once: bool = False,
+        stop_on: int | None = None,
+        grace: Seconds = GRACE,
+    ) -> AsyncTurns:
+        """See `Ledger.turns`: an `async for`, and each turn an `async with`.
+
+        A lost claim cancels the body; `ClaimLost` comes out of its `async with`. After the grace
+        period the bodies are cancelled, too, and their blocks end.
+        """
+        turns = self._service.turns(owner, lease=lease, limit=limit, once=once)
+        made = AsyncTurns(turns.plan, self.queue, self._crew, self._work_watch)
+        if stop_on is not None:
+            made.stop_on(stop_on, check_duration("grace", grace, self.settings.max_lease))
+        return made
+
     why = awaited(Ledger.why)
     history = awaited(Ledger.history)
 
@@ -148,11 +174,13 @@ class AsyncLedger(Twin[Ledger]):
         """Take no more commands, wait for those under way, and close the connections."""
         await self.recovery.stop()
         self._watch.end()
+        self._work_watch.end()
         await self._crew.close(self._close)
 
     def _close(self) -> None:
         self._service.close()
         self._watch.join()
+        self._work_watch.join()
 
     async def __aenter__(self) -> Self:
         """The ledger itself."""

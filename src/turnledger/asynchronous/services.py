@@ -76,7 +76,7 @@ class AsyncTimers(Twin[Timers]):
     history = awaited(Timers.history)
 
 
-class AsyncCoordinator(Twin[Coordinator]):
+class AsyncCoordinatorCommands(Twin[Coordinator]):
     """The commands and queries of `ledger.coordinator`, awaited; see `Coordinator`."""
 
     begin = awaited(Coordinator.begin)  # it may write files, which takes its time

@@ -17,6 +17,8 @@ _NOWHERE = -1  # before every position, and that of an empty log
 class Watch:
     """Tells tasks of changes, from a thread that is started when the first one waits."""
 
+    _NAME = "turnledger-watch"
+
     def __init__(self, store: Store) -> None:
         """Take the store, which is closed between `end` and `join`: that ends a wait in it."""
         self._store = store
@@ -44,7 +46,7 @@ class Watch:
                 return self._position
             self._waiting[future] = since
             if self._thread is None:
-                self._thread = Thread(target=self._run, name="turnledger-watch", daemon=True)
+                self._thread = Thread(target=self._run, name=self._NAME, daemon=True)
                 self._thread.start()
             self._guard.notify()
         try:
@@ -69,9 +71,13 @@ class Watch:
         look = _LOOK_SECONDS[self._store.dialect]
         while self._wanted():
             try:
-                self._tell(self._store.wait_for_change(self._position, look))
+                self._tell(self._look(look))
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear it
                 self._fail(error)
+
+    def _look(self, seconds: float) -> int:
+        """Wait for a change, but no longer than this."""
+        return self._store.wait_for_change(self._position, seconds)
 
     def _wanted(self) -> bool:
         """Pause until somebody waits; False if nobody will any more."""
@@ -95,3 +101,12 @@ class Watch:
         for future in told:
             if future.set_running_or_notify_cancel():
                 future.set_exception(error)
+
+
+class WorkWatch(Watch):
+    """Likewise of what may be something to do for workers; see `Store.wait_for_work`."""
+
+    _NAME = "turnledger-work-watch"
+
+    def _look(self, seconds: float) -> int:
+        return self._store.wait_for_work(self._position, seconds)

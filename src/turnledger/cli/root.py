@@ -30,6 +30,7 @@ from turnledger.cli import (
     turn_claim_command,
     turn_command,
     waiting_command,
+    work_command,
 )
 from turnledger.cli.command import LedgerGroup
 from turnledger.cli.program import NAME, Program
@@ -95,6 +96,7 @@ main.add_command(queue)
 main.add_command(inbox)
 main.add_command(timer)
 main.add_command(timer_firing_command.run_timers)
+main.add_command(work_command.work)
 for module in (turn_command, turn_claim_command):
     for command in module.COMMANDS:
         turn.add_command(command)

@@ -8,12 +8,12 @@ import pytest
 
 import turnledger
 from turnledger import AsyncLedger, Ledger
+from turnledger.asynchronous.coordinating import AsyncCoordinator
 from turnledger.asynchronous.log import AsyncLog
 from turnledger.asynchronous.operations import AsyncOperations
 from turnledger.asynchronous.recovery import AsyncRecovery
 from turnledger.asynchronous.services import (
     AsyncAttachments,
-    AsyncCoordinator,
     AsyncInbox,
     AsyncQueue,
     AsyncRuns,
@@ -50,7 +50,7 @@ FOR_NEIGHBOURS = {  # what `why` and the twins call
     "end",  # of Recovery
 }
 BLOCKING = {"scheduler"}  # of Timers: it runs in a thread, or a process, of its own
-NOT_AWAITED = {"acting_as", "transaction", "as_of", "follow"}  # blocks, and an iterator
+NOT_AWAITED = {"acting_as", "transaction", "as_of", "follow", "turns", "steering"}  # and iterators
 
 
 def public(kind: type) -> dict[str, Any]:

@@ -1,0 +1,206 @@
+"""Workers as processes that are killed, stopped and put to sleep: nothing is lost or sent twice."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import turnledger
+from tests.child import Child
+from tests.conformance.processes.conftest import Outbox, Worker
+from tests.conformance.turns.conftest import until
+from turnledger import Ledger, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SCRIPT = Path(__file__).with_name("worker.py")
+LONG = 60.0
+THREADS = 8
+
+
+class Loop(Worker):
+    """A worker's loop; see worker.py for what it says."""
+
+    def __init__(self, arguments: list[str], errors: Path) -> None:
+        Child.__init__(self, SCRIPT, arguments, errors)
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def end(self) -> int:
+        """Wait for the end; returns the status."""
+        return self._process.wait(60)
+
+    def kill_now(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture
+def live(new_store_url: str) -> Iterator[Ledger]:
+    """The test's ledger, by the clock of the machine."""
+    with turnledger.open(new_store_url, settings=Settings(synchronous="NORMAL")) as ledger:
+        yield ledger
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Outbox:
+    return Outbox(tmp_path / "outbox")
+
+
+@pytest.fixture
+def begin(
+    new_store_url: str, live: Ledger, outbox: Outbox, tmp_path: Path
+) -> Iterator[Callable[..., Loop]]:
+    """Starts a loop: begin("role", owner=…, lease=…, grace=…)."""
+    assert live.wait_for_change(0, 0) == 0
+    loops: list[Loop] = []
+
+    def beginning(
+        role: str, *, owner: str = "worker", lease: float = LONG, grace: float = LONG
+    ) -> Loop:
+        given = [new_store_url, owner, str(lease), str(grace), role, outbox.path]
+        loops.append(Loop(given, tmp_path / f"errors {len(loops)}"))
+        loops[-1].until("ready")
+        return loops[-1]
+
+    yield beginning
+    for loop in loops:
+        loop.close()
+
+
+def state(ledger: Ledger, turn_id: str, thread: str = "thread") -> tuple[str, bool]:
+    turn = ledger.queue.get(thread, turn_id)
+    assert turn is not None
+    return turn.state, turn.outcome_unknown
+
+
+# --- SIGTERM
+
+
+def test_a_signal_lets_the_turn_in_hand_be_finished_and_no_other_begun(
+    live: Ledger, outbox: Outbox, begin: Callable[..., Loop]
+) -> None:
+    first, second = (live.queue.append("thread", {"n": n}).queued_turn_id for n in range(2))
+    loop = begin("finish")
+    loop.until("dispatched")
+    loop.signal(signal.SIGTERM)
+    loop.go()
+    assert loop.until("acked") == first
+    loop.until("ended")
+    assert loop.end() == 0
+    assert outbox.sent() == [first]
+    assert [state(live, one) for one in (first, second)] == [("acked", False), ("pending", False)]
+
+
+def test_a_signal_ends_a_loop_that_waits(begin: Callable[..., Loop]) -> None:
+    loop = begin("deliver")
+    loop.signal(signal.SIGTERM)
+    loop.until("ended")
+    assert loop.end() == 0
+
+
+@pytest.mark.parametrize(("role", "left"), [("linger", "failed"), ("hesitate", "pending")])
+@pytest.mark.parametrize("times", [1, 2], ids=["after the grace period", "at the second signal"])
+def test_a_body_that_goes_on_is_ended_and_what_is_known_is_recorded(
+    live: Ledger, begin: Callable[..., Loop], role: str, left: str, times: int
+) -> None:
+    turn_id = live.queue.append("thread", {}).queued_turn_id
+    loop = begin(role, grace=0.2 if times == 1 else LONG)
+    loop.until("dispatched" if role == "linger" else "hesitating")
+    for _ in range(times):
+        loop.signal(signal.SIGTERM)
+        threading.Event().wait(0.1)  # two signals at the same moment are one
+    assert loop.end() == 128 + signal.SIGTERM
+    assert state(live, turn_id) == (left, left == "failed")
+
+
+# --- SIGSTOP
+
+
+def test_a_worker_that_slept_past_its_lease_can_write_nothing(
+    live: Ledger, outbox: Outbox, begin: Callable[..., Loop]
+) -> None:
+    turn_id = live.queue.append("thread", {}).queued_turn_id
+    sleeper = begin("sleep", owner="sleeper", lease=0.5)
+    assert sleeper.until("dispatched") == turn_id
+    sleeper.fall_asleep()
+    until(lambda: bool(live.queue.recover()), live)
+    live.queue.resolve("thread", turn_id, "retry", by="test")
+    other = begin("linger", owner="other")
+    assert other.until("dispatched") == turn_id
+    position = live.wait_for_change(0, 0)
+    sleeper.wake_up()
+    assert "epoch 1) is lost" in sleeper.until("lost")
+    assert sleeper.until("onward") == turn_id
+    assert sleeper.end() == 0
+    written = {event.type for event in live.log.read(position)}
+    assert written <= {"evidence.kept", "thread_queue.renewed"}
+    assert outbox.sent() == [turn_id, turn_id]  # the second one after a decision
+    turn = live.queue.get("thread", turn_id)
+    assert turn is not None
+    assert (turn.state, turn.owner) == ("dispatching", "other")
+    assert [(piece.owner, piece.kind) for piece in turn.evidence] == [("sleeper", "ack")]
+
+
+# --- SIGKILL
+
+
+@pytest.mark.parametrize("role", ["deliver", "tasks"])
+def test_workers_that_are_killed_at_random_lose_nothing_and_send_nothing_twice(
+    live: Ledger,
+    outbox: Outbox,
+    begin: Callable[..., Loop],
+    request: pytest.FixtureRequest,
+    role: str,
+) -> None:
+    """Whoever decides on unknown outcomes looks at what the world outside has got."""
+    kills, turns = request.config.getoption("--worker-kills")
+    chance, decided = Random(1), Counter[str]()
+    wanted: dict[str, str] = {}
+    for number in range(turns):
+        if number % 50 == 0:
+            thread_ids = [f"thread {n % (turns // 50 + THREADS)}" for n in range(number, turns)]
+        thread_id = thread_ids[number % 50]
+        wanted[live.queue.append(thread_id, {"n": number}).queued_turn_id] = thread_id
+    for number in range(kills):
+        owner = f"{role} {number}"
+        loop = begin(role, owner=owner)
+        killer = threading.Timer(chance.uniform(0.0, 0.3), loop.kill_now)
+        killer.start()
+        killer.join()
+        loop.close()
+        live.queue.recover(owner=owner)
+        decide(live, outbox, decided)
+    last = begin(role, owner="last")
+    until(lambda: not live.threads.list(state="pending"), live)
+    last.signal(signal.SIGTERM)
+    last.until("ended")
+    states = Counter(state(live, one, thread)[0] for one, thread in wanted.items())
+    assert states == {"acked": turns}
+    sent = Counter(outbox.sent())
+    assert set(sent) == set(wanted)
+    assert [one for one in sent if sent[one] > 1 + decided[one]] == []
+    assert set(sent.values()) == {1}
+    assert live.verify().ok
+
+
+def decide(ledger: Ledger, outbox: Outbox, decided: Counter[str]) -> None:
+    """Decide on every unknown outcome; nothing else is failed or in flight."""
+    sent = set(outbox.sent())
+    for blocked in ledger.threads.list(state="blocked"):
+        for turn in ledger.queue.list(blocked.thread_id, limit=1):
+            assert turn.outcome_unknown
+            if turn.queued_turn_id in sent:
+                ledger.queue.resolve(blocked.thread_id, turn.queued_turn_id, "acked", by="test")
+            else:
+                ledger.queue.resolve(blocked.thread_id, turn.queued_turn_id, "retry", by="test")
+                decided[turn.queued_turn_id] += 1
+    assert ledger.threads.list(state="in_flight") == []
