@@ -81,6 +81,7 @@ from turnledger.door import (
     open,  # noqa: A004 - used as turnledger.open
     restore,
 )
+from turnledger.exporting import Exported
 from turnledger.ledger import Ledger, PastLedger
 from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
@@ -110,6 +111,7 @@ __all__ = [
     "Delay",
     "Difference",
     "Evidence",
+    "Exported",
     "Finding",
     "Firing",
     "IdempotencyConflict",

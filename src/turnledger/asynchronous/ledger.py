@@ -130,6 +130,7 @@ class AsyncLedger(Twin[Ledger]):
     check_all = awaited(Ledger.check_all)
     prove = awaited(Ledger.prove)
     bundle = awaited(Ledger.bundle)
+    export = awaited(Ledger.export)
     purge = awaited(Ledger.purge)
 
     async def wait_for_change(
