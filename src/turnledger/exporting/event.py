@@ -1,10 +1,12 @@
 """An event on its way into a file: plain columns, since a million of them pass by."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from turnledger.domain.duration import from_microseconds
 from turnledger.domain.payload import decode
 
+_SECOND = 1_000_000  # microseconds
 
 class ExportedEvent(NamedTuple):
     """A stored event.
@@ -41,7 +43,14 @@ def _object(text: str | None) -> dict[str, Any]:
 
 def iso(microseconds: int) -> str:
     """A stored time in ISO 8601, always with six digits behind the point."""
-    return from_microseconds(microseconds).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    second, rest = divmod(microseconds, _SECOND)
+    return f"{_whole(second)}.{rest:06d}Z"
+
+
+@lru_cache(maxsize=64)
+def _whole(second: int) -> str:
+    """A second; many events are of the same one."""
+    return from_microseconds(second * _SECOND).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def category_and_id(stream_id: str) -> tuple[str, str]:

@@ -1,6 +1,9 @@
-"""CSV (RFC 4180): a row for each event, safe to open in a spreadsheet."""
+"""CSV (RFC 4180): a row for each event, safe to open in a spreadsheet.
 
-import csv
+The rows are put together here: the standard library's writer looks at each character, which makes
+it three times as slow as all the rest.
+"""
+
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,12 +23,11 @@ class CsvFile:
     def __init__(self, path: Path) -> None:
         """Open it."""
         self._file = path.open("w", encoding="utf-8", newline="")
-        self._writer = csv.writer(self._file)
-        self._writer.writerow(COLUMNS)
+        self._file.write(",".join(COLUMNS) + "\r\n")
 
     def write(self, page: list[ExportedEvent]) -> None:
         """Write some events."""
-        self._writer.writerows([_row(event) for event in page])
+        self._file.writelines([_row(event) for event in page])
 
     def __enter__(self) -> Self:
         """The file itself."""
@@ -41,16 +43,20 @@ class CsvFile:
         self._file.close()
 
 
-def safe(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: one that looks like it gets a `'` before."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+def cell(text: str | None) -> str:
+    """A text in quotes, which no spreadsheet takes for a formula: such a one gets a `'` before."""
+    if not text:
+        return ""
+    mark = "'" if text.startswith(FORMULA) else ""
+    doubled = text.replace('"', '""')
+    return f'"{mark}{doubled}"'
 
 
-def _row(event: ExportedEvent) -> tuple[object, ...]:
+def _row(event: ExportedEvent) -> str:
     position, stream_id, version, kind, schema_version, data, metadata, recorded_at, chained = event
     category, name = category_and_id(stream_id)
-    texts = (safe(data or ""), safe(metadata or ""), chained.hex() if chained is not None else "")
     return (
-        *(position, iso(recorded_at), safe(stream_id), safe(category), safe(name), version),
-        *(safe(kind), schema_version, *texts),
+        f"{position},{iso(recorded_at)},{cell(stream_id)},{cell(category)},{cell(name)},{version},"
+        f"{cell(kind)},{schema_version},{cell(data)},{cell(metadata)},"
+        f"{'' if chained is None else chained.hex()}\r\n"
     )
