@@ -75,7 +75,9 @@ def export(
 
 def _show(layout: Layout, done: Exported) -> None:
     layout.line(f"{counted(done.events, 'event')} written to {done.path}")
-    layout.line(f"up to position {done.position}: what comes later is behind --after {done.position}")
+    layout.line(
+        f"up to position {done.position}: what comes later is behind --after {done.position}"
+    )
 
 
 @contextmanager

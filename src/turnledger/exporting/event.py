@@ -8,6 +8,7 @@ from turnledger.domain.payload import decode
 
 _SECOND = 1_000_000  # microseconds
 
+
 class ExportedEvent(NamedTuple):
     """A stored event.
 

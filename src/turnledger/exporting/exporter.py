@@ -18,9 +18,7 @@ from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.new_file import new_file
 from turnledger.log import Cursor, Log
 
-Format = Literal[
-    "jsonl", "csv", "parquet", "cloudevents", "cloudevents-batch", "ocel", "otlp-json"
-]
+Format = Literal["jsonl", "csv", "parquet", "cloudevents", "cloudevents-batch", "ocel", "otlp-json"]
 FORMATS: tuple[str, ...] = get_args(Format)
 Progress = Callable[[int, int], None]
 

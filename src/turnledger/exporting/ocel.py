@@ -134,7 +134,9 @@ def _object_rows(
     if kind:
         values = [None if said.get(name) is None else str(said[name]) for name in names]
         statement = _insert(kind, names)
-        rows += [(statement, (one.id, BEGINNING, None, *values)) for one in about if one.kind == kind]
+        rows += [
+            (statement, (one.id, BEGINNING, None, *values)) for one in about if one.kind == kind
+        ]
     for change in CHANGES.get(event.type, ()):
         new = scalar(said.get(change.taken_from)) if change.taken_from else change.value
         row = (timestamp(event.recorded_at), change.field, new)
@@ -151,4 +153,3 @@ def _insert(kind: str, fields: tuple[str, ...]) -> str:
         f"INSERT INTO {table} (ocel_id, ocel_time, ocel_changed_field, {names}) "  # noqa: S608 - our own names
         f"VALUES (?, ?, ?{marks})"
     )
-

@@ -21,9 +21,7 @@ _LARGEST_PAGE = 2_000
 _PAGE_BYTES = 2 * 1024 * 1024
 
 _e = events.c
-_PAGE = statement(
-    behind(_e.position <= bindparam("until"), _e.recorded_at >= bindparam("since"))
-)
+_PAGE = statement(behind(_e.position <= bindparam("until"), _e.recorded_at >= bindparam("since")))
 
 
 class Selection(NamedTuple):
