@@ -82,6 +82,7 @@ from turnledger.door import (
     restore,
 )
 from turnledger.exporting import Exported
+from turnledger.gauges import Gauges
 from turnledger.ledger import Ledger, PastLedger
 from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
@@ -114,6 +115,7 @@ __all__ = [
     "Exported",
     "Finding",
     "Firing",
+    "Gauges",
     "IdempotencyConflict",
     "InboxMessage",
     "InboxRecovery",

@@ -13,6 +13,7 @@ from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.identifier import check_identifier
 from turnledger.exporting import Exported, Format, export
 from turnledger.exporting import Progress as ExportProgress
+from turnledger.gauges import Gauges, gauges
 from turnledger.infrastructure import bundle_file
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.intake import Redactor
@@ -189,3 +190,7 @@ class Provable:
             redact=redact,
             progress=progress,
         )
+
+    def gauges(self) -> Gauges:
+        """How the ledger stands now: what waits, is blocked, is unknown, or is behind."""
+        return gauges(self._backend)

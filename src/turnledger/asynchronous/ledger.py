@@ -131,6 +131,7 @@ class AsyncLedger(Twin[Ledger]):
     prove = awaited(Ledger.prove)
     bundle = awaited(Ledger.bundle)
     export = awaited(Ledger.export)
+    gauges = awaited(Ledger.gauges)
     purge = awaited(Ledger.purge)
 
     async def wait_for_change(
