@@ -107,7 +107,7 @@ def environment(place: Path, console: Console) -> Path:
     if not python.exists():
         with console.status("installing pm4py"):
             venv.create(place, with_pip=True)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", "pm4py"], check=True)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", "pm4py"], check=True)  # noqa: S603
     return python
 
 
@@ -120,7 +120,7 @@ def by_sql(path: Path) -> dict[str, Any]:
 
         changes = 0
         for (kind,) in rows("SELECT ocel_type_map FROM object_map_type"):
-            where = f'FROM "object_{kind}" WHERE ocel_changed_field IS NOT NULL'  # noqa: S608
+            where = f'FROM "object_{kind}" WHERE ocel_changed_field IS NOT NULL'
             changes += rows(f"SELECT count(*) {where}")[0][0]
         return {
             "dangling": len(rows("PRAGMA foreign_key_check")),
@@ -163,7 +163,7 @@ def main() -> None:
             took = perf_counter() - start
             types = counted(ledger, exported.events, console)
         python = environment((given.environment or place / "pm4py").absolute(), console)
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - ours
             [python, "-c", READER, target], capture_output=True, text=True, check=True
         )
         read, own = json.loads(done.stdout.splitlines()[-1]), by_sql(target)

@@ -36,7 +36,9 @@ def exported(source: Path, name: str, target: Path, options: list[str]) -> tuple
     """
     command = [sys.executable, "-m", "turnledger", "--db", str(source), "export", name]
     start = perf_counter()
-    process = subprocess.Popen([*command, "-o", str(target), *options], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(  # noqa: S603 - ours
+        [*command, "-o", str(target), *options], stdout=subprocess.DEVNULL
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from turnledger.domain.duration import to_microseconds
@@ -24,6 +25,7 @@ from turnledger.infrastructure.store import Store
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 Result = TypeVar("Result")
+Observer = Callable[[Callable[[], Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Backend:
         """
         self.settings = settings
         self.contents = contents
+        self.observer: Observer | None = None
         self.limits = settings.limits()
         self.clock = host_clock if clock is None else clock
         self.new_id = IdentityGenerator()
@@ -85,6 +88,12 @@ class Backend:
         Raises:
             StoreUnavailable: It didn't succeed within the busy_timeout.
         """
+        if self.observer is None:
+            return self._transact(work, several=several)
+        watched: Result = self.observer(partial(self._transact, work, several=several))
+        return watched
+
+    def _transact(self, work: Callable[[UnitOfWork], Result], *, several: bool) -> Result:
         around = enclosing(self)
         if around is not None:
             done = around.carry_out(work, several=several)

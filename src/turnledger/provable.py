@@ -15,7 +15,7 @@ from turnledger.exporting import Exported, Format, export
 from turnledger.exporting import Progress as ExportProgress
 from turnledger.gauges import Gauges, gauges
 from turnledger.infrastructure import bundle_file
-from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.backend import Backend, Observer
 from turnledger.infrastructure.intake import Redactor
 from turnledger.infrastructure.subject import Kind, Subject
 from turnledger.log import Cursor
@@ -194,3 +194,12 @@ class Provable:
     def gauges(self) -> Gauges:
         """How the ledger stands now: what waits, is blocked, is unknown, or is behind."""
         return gauges(self._backend)
+
+    def observe(self, observer: Observer | None) -> None:
+        """Let a function see each command that may change something, or nobody any more.
+
+        Args:
+            observer: Is given a function that carries the command out, in the thread of whoever
+                gave it; it calls that once, and returns what it returns, or lets it raise.
+        """
+        self._backend.observer = observer

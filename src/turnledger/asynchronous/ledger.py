@@ -26,7 +26,7 @@ from turnledger.asynchronous.watch import Watch
 from turnledger.domain.settings import Settings
 from turnledger.door import attachment_folder, open_backend
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
-from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.backend import Backend, Observer
 from turnledger.infrastructure.clock import Clock
 from turnledger.infrastructure.intake import Redactor
 from turnledger.ledger import Ledger, seconds
@@ -133,6 +133,10 @@ class AsyncLedger(Twin[Ledger]):
     export = awaited(Ledger.export)
     gauges = awaited(Ledger.gauges)
     purge = awaited(Ledger.purge)
+
+    def observe(self, observer: Observer | None) -> None:
+        """See `Ledger.observe`."""
+        self._service.observe(observer)
 
     async def wait_for_change(
         self,

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -49,27 +49,11 @@ from turnledger.exporting import FORMATS, Format
     help="Only what is about it.",
 )
 @click.option("--redact", is_flag=True, help="Leave all contents out: names and times stay.")
-def export(
-    *,
-    name: Format,
-    path: Path,
-    after: int,
-    since: datetime | None,
-    thread_id: str | None,
-    redact: bool,
-) -> None:
+def export(*, name: Format, path: Path, **wanted: Any) -> None:
     """Write the events into a file: jsonl, csv, parquet, CloudEvents, OCEL 2.0 or OTLP spans."""
     session = current()
     with session.reading() as ledger, _bar(shown=is_watched() and not session.as_json) as progress:
-        done = ledger.export(
-            name,
-            path,
-            after=after,
-            since=since,
-            thread_id=thread_id,
-            redact=redact,
-            progress=progress,
-        )
+        done = ledger.export(name, path, **wanted, progress=progress)
     session.answer(done, lambda layout: _show(layout, done))
 
 

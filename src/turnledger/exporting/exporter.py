@@ -117,7 +117,7 @@ def _maker(name: str, ledger_id: str) -> Callable[[Path], _File]:
     return cast("Callable[[Path], _File]", found)
 
 
-def _hook(redact: bool | Hook) -> Hook | None:
+def _hook(redact: bool | Hook) -> Hook | None:  # noqa: FBT001 - as the caller gave it
     if isinstance(redact, bool):
         return dropped if redact else None
     if not callable(redact):

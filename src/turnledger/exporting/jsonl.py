@@ -38,6 +38,7 @@ def _line(event: ExportedEvent) -> str:
     return (
         f'{{"position":{position},"recorded_at":"{iso(recorded_at)}",'
         f'"stream_id":{encode(stream_id)},"version":{version},"type":{encode(kind)},'
-        f'"schema_version":{schema_version},"data":{data or "null"},"metadata":{metadata or "null"},'
+        f'"schema_version":{schema_version},"data":{data or "null"},'
+        f'"metadata":{metadata or "null"},'
         f'"hash":{"null" if chained is None else encode(chained.hex())}}}\n'
     )

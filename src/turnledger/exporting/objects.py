@@ -157,7 +157,14 @@ CHANGES: dict[str, tuple[Change, ...]] = {
 
 _IN_THREADS = {"thread_queue", "inbox"}
 _OWN = {"thread", "timer", "coordinator_turn", "work_item", "run", "operation"}
-_NAMED = {"thread_id": "thread", "work_item_id": "work_item", "run_id": "run"}
+_NAMED = {  # fields that hold an object's id: its type, and its qualifier
+    "thread_id": ("thread", "thread"),
+    "work_item_id": ("work_item", "work_item"),
+    "turn_id": ("coordinator_turn", "turn"),
+    "run_id": ("run", "run"),
+    "forked_from": ("thread", "forked from"),
+    "owner": ("worker", "owner"),
+}
 
 
 def related(event: ExportedEvent, said: dict[str, Any]) -> list[Related]:
@@ -182,15 +189,9 @@ def _found(category: str, name: str, said: dict[str, Any]) -> Iterator[Related]:
         yield Related(category, f"{category}:{name}", category)
     if category == "coordinator_turn" and isinstance(said.get("attempt"), int):
         yield Related("attempt", f"attempt:{name}/{said['attempt']}", "attempt")
-    if category == "work_item" and isinstance(said.get("turn_id"), str):
-        yield Related("coordinator_turn", f"coordinator_turn:{said['turn_id']}", "turn")
-    for field, kind in _NAMED.items():
+    for field, (kind, qualifier) in _NAMED.items():
         if isinstance(said.get(field), str):
-            yield Related(kind, f"{kind}:{said[field]}", kind)
-    if isinstance(said.get("forked_from"), str):
-        yield Related("thread", f"thread:{said['forked_from']}", "forked from")
-    if isinstance(said.get("owner"), str):
-        yield Related("worker", f"worker:{said['owner']}", "owner")
+            yield Related(kind, f"{kind}:{said[field]}", qualifier)
 
 
 def _in_thread(thread_id: str, said: dict[str, Any]) -> Iterator[Related]:

@@ -21,19 +21,21 @@ _OBJECTS = {  # fields that lead to objects
 _TYPES = {bool: "BOOLEAN", int: "INTEGER", float: "REAL", Instant: "TIMESTAMP", str: "TEXT"}
 _TAKEN = {"map_type", "object"}  # event_map_type, event_object
 
+_OF_OBJECTS = "TEXT NOT NULL REFERENCES object (ocel_id)"
+_TYPE_MAP = "(ocel_type TEXT PRIMARY KEY, ocel_type_map TEXT NOT NULL)"
+_KEY = "PRIMARY KEY ({}, ocel_qualifier)) WITHOUT ROWID"
 TABLES = (
-    "CREATE TABLE event_map_type (ocel_type TEXT PRIMARY KEY, ocel_type_map TEXT NOT NULL)",
-    "CREATE TABLE object_map_type (ocel_type TEXT PRIMARY KEY, ocel_type_map TEXT NOT NULL)",
-    "CREATE TABLE event (ocel_id TEXT PRIMARY KEY, "
-    "ocel_type TEXT NOT NULL REFERENCES event_map_type (ocel_type))",
-    "CREATE TABLE object (ocel_id TEXT PRIMARY KEY, "
-    "ocel_type TEXT NOT NULL REFERENCES object_map_type (ocel_type))",
-    "CREATE TABLE event_object (ocel_event_id TEXT NOT NULL REFERENCES event (ocel_id), "
-    "ocel_object_id TEXT NOT NULL REFERENCES object (ocel_id), ocel_qualifier TEXT NOT NULL, "
-    "PRIMARY KEY (ocel_event_id, ocel_object_id, ocel_qualifier)) WITHOUT ROWID",
-    "CREATE TABLE object_object (ocel_source_id TEXT NOT NULL REFERENCES object (ocel_id), "
-    "ocel_target_id TEXT NOT NULL REFERENCES object (ocel_id), ocel_qualifier TEXT NOT NULL, "
-    "PRIMARY KEY (ocel_source_id, ocel_target_id, ocel_qualifier)) WITHOUT ROWID",
+    f"CREATE TABLE event_map_type {_TYPE_MAP}",
+    f"CREATE TABLE object_map_type {_TYPE_MAP}",
+    """CREATE TABLE event (ocel_id TEXT PRIMARY KEY,
+    ocel_type TEXT NOT NULL REFERENCES event_map_type (ocel_type))""",
+    """CREATE TABLE object (ocel_id TEXT PRIMARY KEY,
+    ocel_type TEXT NOT NULL REFERENCES object_map_type (ocel_type))""",
+    f"""CREATE TABLE event_object (ocel_event_id TEXT NOT NULL REFERENCES event (ocel_id),
+    ocel_object_id {_OF_OBJECTS}, ocel_qualifier TEXT NOT NULL,
+    {_KEY.format("ocel_event_id, ocel_object_id")}""",
+    f"""CREATE TABLE object_object (ocel_source_id {_OF_OBJECTS}, ocel_target_id {_OF_OBJECTS},
+    ocel_qualifier TEXT NOT NULL, {_KEY.format("ocel_source_id, ocel_target_id")}""",
 )
 
 

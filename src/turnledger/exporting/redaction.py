@@ -13,24 +13,24 @@ from turnledger.exporting.event import ExportedEvent
 REDACTED = {"$redacted": True}
 Hook = Callable[[str, Any], Any]
 
-KEPT = frozenset(
-    """
-    action_id altered anchored_at arrival attempt attempts by claims client_id completed created_at
-    decision deliveries delivery dispatch_id effect epoch execution_epoch expected_revision
-    expires_at fired_at first_order forked_from in_flight_id key kind last_run_at lease_seconds
-    limit message_id missed next_run_at not_before now operation_type outcome_unknown owner
-    planned_at queue_order queued_at queued_turn_id queued_turn_ids replay_policy retryable revision
-    run_epoch run_id source target thread_id time_zone_data trigger turn_id turn_order undelivered
-    waiting work_item_id
-    """.split()
-)
-CONTENTS = frozenset(
-    """
-    content error evidence failure instructions message metadata outcome payload reason request
-    response result submission value
-    """.split()
-)
-HASHES = frozenset("attachments content_hash request_hash response_hash".split())
+_NAMES = """
+action_id altered anchored_at arrival attempt attempts by claims client_id completed created_at
+decision deliveries delivery dispatch_id effect epoch execution_epoch expected_revision
+expires_at fired_at first_order forked_from in_flight_id key kind last_run_at lease_seconds
+limit message_id missed next_run_at not_before now operation_type outcome_unknown owner
+planned_at queue_order queued_at queued_turn_id queued_turn_ids replay_policy retryable revision
+run_epoch run_id source target thread_id time_zone_data trigger turn_id turn_order undelivered
+waiting work_item_id
+"""
+_CONTENTS = """
+content error evidence failure instructions message metadata outcome payload reason request
+response result submission value
+"""
+_HASHES = "attachments content_hash request_hash response_hash"
+
+KEPT = frozenset(_NAMES.split())
+CONTENTS = frozenset(_CONTENTS.split())
+HASHES = frozenset(_HASHES.split())
 NESTED = frozenset({"changed"})  # fields of the same names
 
 

@@ -124,7 +124,7 @@ class Span:
 class Spans:
     """Follows events, and gives each span when it ends.
 
-    It remembers the spans that are under way: a few hundred bytes for each thing that is still open.
+    It remembers the spans that are under way: some hundred bytes for each thing that is open.
     """
 
     def __init__(self, ledger_id: str) -> None:

@@ -50,7 +50,13 @@ FOR_NEIGHBOURS = {  # what `why` and the twins call
     "end",  # of Recovery
 }
 BLOCKING = {"scheduler"}  # of Timers: it runs in a thread, or a process, of its own
-NOT_AWAITED = {"acting_as", "transaction", "as_of", "follow"}  # blocks, and an iterator
+NOT_AWAITED = {
+    "acting_as",
+    "transaction",
+    "as_of",
+    "follow",
+    "observe",
+}  # blocks, an iterator, a setting
 
 
 def public(kind: type) -> dict[str, Any]:
