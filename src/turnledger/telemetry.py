@@ -5,8 +5,8 @@ tables below say which is what. No content is in them, and without `instrument` 
 loaded. Where no SDK is set up, OpenTelemetry's API does nothing.
 """
 
-import sys
 from collections.abc import Callable, Iterator
+from inspect import currentframe
 from time import perf_counter
 from types import FrameType
 from typing import Any, NamedTuple
@@ -107,7 +107,7 @@ class _Observer:
         }
 
     def __call__(self, carry_out: Callable[[], Any]) -> Any:
-        command = _command(sys._getframe(1))  # noqa: SLF001 - who calls isn't said elsewhere
+        command = _command(currentframe())  # what is called is said nowhere else
         if command is None:
             return carry_out()
         _, destination = SERVICES[command.service]
