@@ -146,7 +146,7 @@ class Backend:
         around = enclosing(self)
         if around is not None:
             around.note(work)
-        self.transact(work)
+        self._transact(work, several=False)
 
     def _keep_again(self, work: Callable[[UnitOfWork], Any]) -> None:
         """Keep what was undone; with what is around that, if that is lost as well."""

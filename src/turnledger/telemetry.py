@@ -37,7 +37,7 @@ SERVICES: dict[str, tuple[type, str | None]] = {  # their module: the class, and
 TYPES = {  # what a command is in the conventions: messaging.operation.type
     **dict.fromkeys(("queue.append", "queue.append_many", "inbox.post"), "send"),
     **dict.fromkeys(("timers.create", "coordinator.begin"), "send"),
-    **dict.fromkeys(("queue.claim_head", "queue.claim_next", "queue.claim"), "receive"),
+    **dict.fromkeys(("queue.claim_head", "queue.claim_next"), "receive"),
     **dict.fromkeys(("inbox.claim_next", "timers.claim_due", "timers.fire_due"), "receive"),
     **dict.fromkeys(("coordinator.claim", "coordinator.claim_next"), "receive"),
     **dict.fromkeys(("queue.ack", "queue.ack_dispatch", "queue.fail", "queue.release"), "settle"),

@@ -9,7 +9,7 @@ from turnledger.cli.command import LedgerCommand
 from turnledger.cli.log_command import ended_quietly
 from turnledger.cli.session import current
 
-_PORTS = click.IntRange(1, 65_535)
+_PORTS = click.IntRange(0, 65_535)
 
 
 @click.command(
@@ -19,7 +19,13 @@ _PORTS = click.IntRange(1, 65_535)
     turnledger metrics --listen 9464""",
     exits={0: "written"},
 )
-@click.option("--listen", "port", type=_PORTS, metavar="PORT", help="Answer scrapes, for ever.")
+@click.option(
+    "--listen",
+    "port",
+    type=_PORTS,
+    metavar="PORT",
+    help="Answer scrapes, for ever; 0 is a free port.",
+)
 @click.option(
     "--address",
     default="127.0.0.1",
