@@ -61,7 +61,7 @@ def test_every_span_is_one_by_the_protocol(busy: Ledger, written: Written) -> No
         assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano
     ids = [span.span_id for span in spans]
     assert len(set(ids)) == len(ids)
-    assert {span.name.split()[0] for span in spans} >= {"process", "send", "invoke_agent"}
+    assert {span.name.split()[0] for span in spans} >= {"invoke_agent", "attempt", "run"}
 
 
 def test_the_same_history_gives_the_same_spans(busy: Ledger, written: Written) -> None:
