@@ -127,6 +127,7 @@ def test_an_event_that_cant_be_read_is_exported_all_the_same(
     ledger: Ledger, host: Host, store: Store, written: Written, name: str
 ) -> None:
     host.append("a", "b", "c")
+    ledger.log.read()  # gives positions, on a server
     store.damage("UPDATE events SET data = ? WHERE position = 2", "{no json")
     store.damage("UPDATE events SET type = ? WHERE position = 3", "future.object")
     assert written(ledger, name)[1].events == 3
