@@ -48,6 +48,30 @@ def test_what_cant_be_done_is_said(waiting: Call, tmp_path: Path) -> None:
     assert waiting("export", "jsonl").status == 2
 
 
+@pytest.mark.parametrize(
+    ("library", "command", "extra"),
+    [
+        ("pyarrow", "export parquet -o new", "analytics"),
+        ("cloudevents", "export cloudevents -o new", "analytics"),
+        ("prometheus_client", "metrics", "prometheus"),
+    ],
+)
+def test_a_missing_extra_is_named(
+    db: Path, tmp_path: Path, library: str, command: str, extra: str
+) -> None:
+    program = (
+        f"import sys; sys.modules[{library!r}] = None; from turnledger.cli import main; main()"
+    )
+    words = [sys.executable, "-c", program, *command.split()]
+    environment = {**os.environ, "TURNLEDGER_DB": str(db)}
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"pip install 'turnledger[{extra}]'" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
 def test_metrics_are_written(waiting: Call) -> None:
     answer = waiting("metrics")
     assert (answer.status, answer.err) == (0, "")
