@@ -72,7 +72,9 @@ def main() -> None:
             target.unlink()
             wanted = f"{WANTED.get(name, 0):,}/s, {MOST_MEGABYTES} MB"
             rates = (f"{given.events / cpu:,.0f}", f"{given.events / clock:,.0f}")
-            table.add_row(name, *rates, f"{most:,.0f}", f"{size:,.1f}", wanted)
+            row = (name, *rates, f"{most:,.0f}", f"{size:,.1f}", wanted)
+            console.print(*row, sep="  ")  # some take minutes
+            table.add_row(*row)
     console.print(table)
 
 
