@@ -25,6 +25,7 @@ from turnledger.infrastructure.store import Store
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
 Result = TypeVar("Result")
+Observer = Callable[[Callable[[], Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Backend:
         """
         self.settings = settings
         self.contents = contents
+        self.observer: Observer | None = None
         self.limits = settings.limits()
         self.clock = host_clock if clock is None else clock
         self.new_id = IdentityGenerator()
@@ -86,6 +88,12 @@ class Backend:
         Raises:
             StoreUnavailable: It didn't succeed within the busy_timeout.
         """
+        if self.observer is None:
+            return self._transact(work, several=several)
+        watched: Result = self.observer(partial(self._transact, work, several=several))
+        return watched
+
+    def _transact(self, work: Callable[[UnitOfWork], Result], *, several: bool) -> Result:
         if self.contents.is_encrypted:
             work, several = partial(self._opened, work), True  # so it isn't committed before
         around = enclosing(self)
@@ -138,7 +146,7 @@ class Backend:
         around = enclosing(self)
         if around is not None:
             around.note(work)
-        self.transact(work)
+        self._transact(work, several=False)
 
     def _keep_again(self, work: Callable[[UnitOfWork], Any]) -> None:
         """Keep what was undone; with what is around that, if that is lost as well."""

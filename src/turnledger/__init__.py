@@ -83,6 +83,8 @@ from turnledger.door import (
     open,  # noqa: A004 - used as turnledger.open
     restore,
 )
+from turnledger.exporting import Exported
+from turnledger.gauges import Gauges
 from turnledger.ledger import Ledger, PastLedger
 from turnledger.log import Cursor, RecordedEvent
 from turnledger.migrating import Migration, migrate
@@ -117,8 +119,10 @@ __all__ = [
     "Delay",
     "Difference",
     "Evidence",
+    "Exported",
     "Finding",
     "Firing",
+    "Gauges",
     "Happening",
     "Health",
     "IdempotencyConflict",

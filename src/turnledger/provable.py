@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
 from turnledger import checkpoints
@@ -10,9 +11,14 @@ from turnledger.checkpoint_note import Checkpoint
 from turnledger.checkpoints import Checked, InclusionProof
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.identifier import check_identifier
+from turnledger.domain.redactor import Redactor
+from turnledger.exporting import Exported, Format, export
+from turnledger.exporting import Progress as ExportProgress
+from turnledger.gauges import Gauges, gauges
 from turnledger.infrastructure import bundle_file
-from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.backend import Backend, Observer
 from turnledger.infrastructure.subject import Kind, Subject
+from turnledger.log import Cursor
 from turnledger.rebuild import Rebuilt, rebuild
 from turnledger.replaying import ReplayReport, chosen, replay
 from turnledger.verify import Progress, Verification, verify
@@ -142,3 +148,58 @@ class Provable:
         [subject] = given
         check_identifier(f"{subject.kind}_id", subject.id)
         return bundle(self._backend, Path(path).absolute(), subject)
+
+    def export(  # noqa: PLR0913 - all that can be said of an export
+        self,
+        format: Format,  # noqa: A002 - what it is called everywhere
+        path: str | os.PathLike[str],
+        *,
+        after: int | Cursor = 0,
+        since: datetime | None = None,
+        thread_id: str | None = None,
+        redact: bool | Redactor = False,
+        progress: ExportProgress | None = None,
+    ) -> Exported:
+        """Write the events into a file for other tools, in memory that doesn't grow with the log.
+
+        See docs/export.md for the formats. Contents of an encrypted ledger are opened; what was
+        purged reads as `{"$purged": true}`. Nothing that is committed meanwhile is in it.
+
+        Args:
+            format: `jsonl`, `csv`, `parquet`, `cloudevents` (a line each), `cloudevents-batch` (a
+                JSON array), `ocel` (OCEL 2.0, SQLite) or `otlp-json` (spans, a line for some).
+            path: A new file. It is there when it is whole.
+            after: A position, or the cursor of an event; 0 is the start.
+            since: Only what was recorded then or later.
+            thread_id: Only what is about this thread.
+            redact: True to leave contents out; or a function that is given each content's name and
+                value, and returns what is written instead. Hashes of contents are left out then.
+            progress: Is told every so often how many positions were passed, and of how many.
+
+        Raises:
+            InvalidInput: There is a file of that name, or no such format, or an extra is missing.
+            OtherGeneration: The cursor is of before a restore.
+        """
+        return export(
+            self._backend,
+            format,
+            Path(path).absolute(),
+            after=after,
+            since=since,
+            thread_id=thread_id,
+            redact=redact,
+            progress=progress,
+        )
+
+    def gauges(self) -> Gauges:
+        """How the ledger stands now: what waits, is blocked, is unknown, or is behind."""
+        return gauges(self._backend)
+
+    def observe(self, observer: Observer | None) -> None:
+        """Let a function see each command that may change something, or nobody any more.
+
+        Args:
+            observer: Is given a function that carries the command out, in the thread of whoever
+                gave it; it calls that once, and returns what it returns, or lets it raise.
+        """
+        self._backend.observer = observer

@@ -155,6 +155,24 @@ def test_the_commands_and_programs_on_the_past_work_one_after_the_other(tmp_path
         assert (done.stdout, done.stderr) == (said, "")
 
 
+def test_the_commands_and_programs_on_exports_work_one_after_the_other(tmp_path: Path) -> None:
+    document = ROOT / "docs" / "export.md"
+    lines = commands(document)
+    assert len(lines) > 10
+    for line in lines:
+        done = run(line, tmp_path)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
+    for program, said in zip(blocks(document, "python"), ["4 0\n", ""], strict=True):
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == (said, "")
+    words = [sys.executable, str(ROOT / "examples" / "analytics.py"), "events.parquet"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    for said in ("thread_queue.dispatch_started", "waited_p95", "chat-1"):
+        assert said in done.stdout
+
+
 def test_the_program_on_a_server_works_on_one(postgresql_database: str) -> None:
     [program] = blocks(ROOT / "docs" / "operations.md", "python")
     told = program.replace(EXAMPLE_DATABASE, postgresql_database)

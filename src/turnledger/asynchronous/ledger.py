@@ -30,7 +30,7 @@ from turnledger.domain.redactor import Redactor
 from turnledger.domain.settings import Settings
 from turnledger.door import attachment_folder, open_backend
 from turnledger.infrastructure.attachment_folder import AttachmentFolder
-from turnledger.infrastructure.backend import Backend
+from turnledger.infrastructure.backend import Backend, Observer
 from turnledger.infrastructure.clock import Clock
 from turnledger.ledger import Ledger, seconds
 from turnledger.past import At, past_of
@@ -156,7 +156,13 @@ class AsyncLedger(Twin[Ledger]):
     check_all = awaited(Ledger.check_all)
     prove = awaited(Ledger.prove)
     bundle = awaited(Ledger.bundle)
+    export = awaited(Ledger.export)
+    gauges = awaited(Ledger.gauges)
     purge = awaited(Ledger.purge)
+
+    def observe(self, observer: Observer | None) -> None:
+        """See `Ledger.observe`."""
+        self._service.observe(observer)
 
     async def wait_for_change(
         self,

@@ -50,7 +50,8 @@ FOR_NEIGHBOURS = {  # what `why` and the twins call
     "end",  # of Recovery
 }
 BLOCKING = {"scheduler"}  # of Timers: it runs in a thread, or a process, of its own
-NOT_AWAITED = {"acting_as", "transaction", "as_of", "follow", "turns", "steering"}  # and iterators
+# Blocks, iterators, a setting.
+NOT_AWAITED = {"acting_as", "transaction", "as_of", "follow", "turns", "steering", "observe"}
 
 
 def public(kind: type) -> dict[str, Any]:
