@@ -1,5 +1,6 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
+from turnledger.analytics import Depth, Figures, Spread, Stats
 from turnledger.asynchronous import AsyncLedger, open_async
 from turnledger.bundling import Bundle
 from turnledger.checkpoint_note import Checkpoint
@@ -108,8 +109,10 @@ __all__ = [
     "Cron",
     "Cursor",
     "Delay",
+    "Depth",
     "Difference",
     "Evidence",
+    "Figures",
     "Finding",
     "Firing",
     "IdempotencyConflict",
@@ -162,8 +165,10 @@ __all__ = [
     "ScheduledTimer",
     "Scheduler",
     "Settings",
+    "Spread",
     "StaleRevision",
     "StartedRun",
+    "Stats",
     "StoreDamaged",
     "StoreError",
     "StoreFull",

@@ -26,6 +26,7 @@ from turnledger.infrastructure.backend import Acting, Backend, acting
 from turnledger.infrastructure.sqlite import SqliteStore
 from turnledger.infrastructure.statement import POSTGRESQL
 from turnledger.log import Cursor, Log, RecordedEvent
+from turnledger.measurable import Measurable
 from turnledger.operations import Operations
 from turnledger.past import At, Past, past_of
 from turnledger.provable import Provable
@@ -37,7 +38,7 @@ from turnledger.timers import Timers
 from turnledger.why import Why, why
 
 
-class Ledger(Provable):
+class Ledger(Provable, Measurable):
     """An open ledger. A context manager; safe to share between threads.
 
     Attributes:

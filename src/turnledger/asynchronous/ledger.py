@@ -131,6 +131,7 @@ class AsyncLedger(Twin[Ledger]):
     prove = awaited(Ledger.prove)
     bundle = awaited(Ledger.bundle)
     purge = awaited(Ledger.purge)
+    stats = awaited(Ledger.stats)
 
     async def wait_for_change(
         self,

@@ -1,0 +1,7 @@
+"""What the events of a ledger add up to: figures, flows and charts. Nothing is called or changed."""
+
+from turnledger.analytics.depth import Depth
+from turnledger.analytics.stats import By, Stats, stats
+from turnledger.analytics.tally import Figures, Spread
+
+__all__ = ["By", "Depth", "Figures", "Spread", "Stats", "stats"]
