@@ -1,4 +1,4 @@
-"""What the events of a ledger add up to: figures, flows and charts. Nothing is called or changed."""
+"""What the events of a ledger add up to: figures, flows and charts. It only reads."""
 
 from turnledger.analytics.depth import Depth
 from turnledger.analytics.stats import By, Stats, stats

@@ -8,6 +8,7 @@ from turnledger.cli.sheet import Cell, Column, Row, Table
 
 _BAR = 24
 _MOST_STEPS = 48
+_LONG, _VERY_LONG = 600.0, 7_200.0  # seconds, told in minutes and hours from here on
 _NAMES = {
     "queued_turns": "queued turns",
     "coordinator_turns": "coordinator turns",
@@ -153,6 +154,6 @@ def count(number: float) -> str:
 
 def seconds(number: float) -> str:
     """A duration, as precise as people want it."""
-    if abs(number) >= 600:
-        return f"{number / 60:,.1f} min" if abs(number) < 7_200 else f"{number / 3_600:,.1f} h"
-    return f"{number:,.3f} s"
+    if abs(number) < _LONG:
+        return f"{number:,.3f} s"
+    return f"{number / 60:,.1f} min" if abs(number) < _VERY_LONG else f"{number / 3_600:,.1f} h"
