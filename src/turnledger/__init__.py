@@ -1,6 +1,7 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
 from turnledger import redaction
+from turnledger.analytics import Depth, Figures, Spread, Stats
 from turnledger.asynchronous import AsyncLedger, AsyncTurnInHand, AsyncTurns, open_async
 from turnledger.bundling import Bundle
 from turnledger.checkpoint_note import Checkpoint
@@ -117,9 +118,11 @@ __all__ = [
     "Cron",
     "Cursor",
     "Delay",
+    "Depth",
     "Difference",
     "Evidence",
     "Exported",
+    "Figures",
     "Finding",
     "Firing",
     "Gauges",
@@ -176,8 +179,10 @@ __all__ = [
     "ScheduledTimer",
     "Scheduler",
     "Settings",
+    "Spread",
     "StaleRevision",
     "StartedRun",
+    "Stats",
     "StoreDamaged",
     "StoreError",
     "StoreFull",

@@ -26,6 +26,7 @@ from turnledger.infrastructure.backend import Acting, Backend, acting
 from turnledger.infrastructure.sqlite import SqliteStore
 from turnledger.infrastructure.statement import POSTGRESQL
 from turnledger.log import Cursor, Log, RecordedEvent
+from turnledger.measurable import Measurable
 from turnledger.operations import Operations
 from turnledger.past import At, Past, past_of
 from turnledger.provable import Provable
@@ -39,7 +40,7 @@ from turnledger.turns.working import Working
 from turnledger.why import Why, why
 
 
-class Ledger(Provable, Working):
+class Ledger(Provable, Measurable, Working):
     """An open ledger. A context manager; safe to share between threads.
 
     Attributes:

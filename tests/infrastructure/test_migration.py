@@ -40,6 +40,7 @@ print("alembic" in sys.modules)
 
 TRIGGERS = ("events_no_update", "events_no_delete")
 VIEWS = ("visible_queue", "in_flight_turns", "open_operations")
+VIEWS += ("v_events", "v_turns", "v_attempts", "v_operations", "v_timer_runs")
 
 
 @contextmanager

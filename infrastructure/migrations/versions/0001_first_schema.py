@@ -10,6 +10,7 @@ from turnledger.infrastructure.migrations.event_tables import create_events
 from turnledger.infrastructure.migrations.operation_tables import create_operations
 from turnledger.infrastructure.migrations.parts import TEXT as _TEXT
 from turnledger.infrastructure.migrations.parts import partial_index as _partial_index
+from turnledger.infrastructure.migrations.views import create_views
 
 revision = "0001"
 down_revision = None
@@ -25,6 +26,7 @@ def upgrade() -> None:
     create_coordinator()
     create_operations()
     _registers()
+    create_views()
 
 
 def _heads() -> None:

@@ -159,6 +159,7 @@ class AsyncLedger(Twin[Ledger]):
     export = awaited(Ledger.export)
     gauges = awaited(Ledger.gauges)
     purge = awaited(Ledger.purge)
+    stats = awaited(Ledger.stats)
 
     def observe(self, observer: Observer | None) -> None:
         """See `Ledger.observe`."""
