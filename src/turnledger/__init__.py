@@ -73,6 +73,7 @@ from turnledger.domain.operation import (
     OperationRecovery,
     RecordedOperation,
 )
+from turnledger.domain.redactor import Redactor
 from turnledger.domain.retry_policy import RetryPolicy
 from turnledger.domain.run import RunClaim, StartedRun
 from turnledger.domain.settings import Settings
@@ -165,6 +166,7 @@ __all__ = [
     "RecordedOperation",
     "RecoverableTurn",
     "Recovered",
+    "Redactor",
     "Refusal",
     "Refused",
     "Rejected",
