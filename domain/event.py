@@ -101,6 +101,9 @@ class EventRegistry:
                 version of it. A stored event is never rewritten; it is upcast whenever it is read.
         """
         self._kinds = {(kind.TOPIC, kind.SCHEMA_VERSION): kind for kind in kinds}
+        self._validated = {
+            name: kind.__pydantic_validator__.validate_python for name, kind in self._kinds.items()
+        }
         self._upcasts = upcasts
         self.writable = frozenset(self._kinds.values())
 
@@ -113,15 +116,16 @@ class EventRegistry:
 
     def read(self, topic: str, schema_version: int, text: str) -> Event | Unknown:
         """Read a stored event; one that can't be read comes back as `Unknown`, never lost."""
-        kind = self._kinds.get((topic, schema_version))
-        if kind is None and (topic, schema_version) not in self._upcasts:
+        validated = self._validated.get((topic, schema_version))
+        if validated is None and (topic, schema_version) not in self._upcasts:
             reason = f"this release doesn't know {topic} version {schema_version}"
             return Unknown(topic, schema_version, text, reason)
         try:
-            if kind is None:
-                version, said = self.upcast(topic, schema_version, decode(text))
-                return self._kinds[topic, version].model_validate(said)
-            return kind.model_validate(decode(text))
+            if validated is not None:
+                event: Event = validated(decode(text))
+                return event
+            version, said = self.upcast(topic, schema_version, decode(text))
+            return self._kinds[topic, version].model_validate(said)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             reason = f"damaged: {str(error).splitlines()[0]}"
             return Unknown(topic, schema_version, text, reason)

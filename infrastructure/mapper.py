@@ -14,7 +14,7 @@ from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 from pydantic_core import to_json
 
 from turnledger.domain.errors import Unreadable
-from turnledger.domain.event import Draft, Envelope, EventRegistry
+from turnledger.domain.event import Draft, Envelope, EventRegistry, Unknown
 from turnledger.domain.payload import decode
 from turnledger.infrastructure.statement import Row
 
@@ -41,12 +41,15 @@ def chain_hash(  # noqa: D417, PLR0913, PLR0917 - the parts of the format, in it
             big-endian.
     """
     size = _LENGTH
+    # fmt: off
     parts = (
-        *(previous, size(len(stream)), stream, size(len(version)), version),
-        *(size(len(topic)), topic, size(len(schema_version)), schema_version),
-        *(size(len(recorded_at)), recorded_at),
-        *(size(len(metadata)), metadata, size(len(data)), data),
+        previous,
+        size(len(stream)), stream, size(len(version)), version,
+        size(len(topic)), topic, size(len(schema_version)), schema_version,
+        size(len(recorded_at)), recorded_at,
+        size(len(metadata)), metadata, size(len(data)), data,
     )
+    # fmt: on
     return hashlib.sha256(b"".join(parts)).digest()
 
 
@@ -137,6 +140,12 @@ class LedgerMapper(Mapper[str]):
         event = self._registry.read(topic, schema_version, data)
         metadata = _metadata(said) if '"receipt"' in said else {}
         return Envelope(stream_id, version, event, recorded_at, metadata)
+
+
+def damaged(position: int, row: Row) -> Envelope:
+    """A row whose columns aren't those of an event: nothing of it is known."""
+    unknown = Unknown(str(row[3]), 0, "", f"event {position} is damaged")
+    return Envelope(str(row[1]), 0, unknown, 0, {})
 
 
 def _metadata(stored: bytes | str) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class _Replaying:
     def __init__(self) -> None:
         self.replay = Replay()
         self.database = empty_database()
-        self._chain = Chain()
+        self._chain = Chain(gaps=True)  # others may be between two positions
 
     def take(self, page: list[Row]) -> None:
         """The next events."""
@@ -161,7 +161,7 @@ class _Replaying:
         self.database.execute("COMMIT")
 
     def _take(self, row: Row) -> None:
-        _, flaws = self._chain.follow((None, *row[1:]))  # others may be between two positions
+        _, flaws = self._chain.follow(row)
         if not flaws:
             self.database.execute(_INSERT, row)
             self.replay.add(row[0], _MAPPER.to_replay(row), row[-1])

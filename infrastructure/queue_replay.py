@@ -4,6 +4,7 @@ A queue may be long, so its turns stand beside the state, and an event sees thos
 would have read: the one that it names, and the head; all of them only where it is about all.
 """
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -12,77 +13,38 @@ from turnledger.domain.payload import encode
 from turnledger.domain.thread import Lifecycle
 from turnledger.domain.thread_queue import STATE_FORM, State, ThreadQueue, Turn
 from turnledger.domain.thread_queue.state import GONE, VISIBLE
-from turnledger.infrastructure.rows import StoredState
+from turnledger.infrastructure.queue_repository import queue_columns
+from turnledger.infrastructure.rows import QueueColumns, StoredState
+from turnledger.projections.plan import target
 
-_ABOUT_ALL = (ThreadQueue.Cleared, ThreadQueue.Reordered)
+_ABOUT_ALL = frozenset((ThreadQueue.Cleared, ThreadQueue.Reordered))
 _EMPTY = State()
 _NO_TURNS: dict[str, Turn] = {}
 
 
-class QueueReplay:
-    """Folds the events of queues.
+class _Queue:
+    """What is known of one queue so far.
 
     Attributes:
-        states: The state of each stream, without its turns.
-        in_flight_at: When the last event of each stream's flight was recorded.
+        state: The state, with those turns that the last event was judged by.
+        turns: All that aren't gone.
+        places: Where the visible ones stood, as a heap; some have moved on.
+        appended: How many were ever appended.
+        in_flight_at: When the last event of its flight was recorded.
     """
 
-    def __init__(self) -> None:
-        """Start with nothing."""
-        self.states: dict[str, State] = {}
-        self.in_flight_at: dict[str, int] = {}
-        self._turns: dict[str, dict[str, Turn]] = {}
-        self._places: dict[str, list[tuple[int, str]]] = {}
-        self._appended: dict[str, int] = {}
+    __slots__ = ("appended", "in_flight_at", "places", "state", "thread_id", "turns")
 
-    def folded(self, stream_id: str, event: Any, recorded_at: int, life: Lifecycle) -> None:
-        """Take the next event.
+    def __init__(self, thread_id: str) -> None:
+        self.thread_id = thread_id
+        self.state = _EMPTY
+        self.turns: dict[str, Turn] = {}
+        self.places: list[tuple[int, str]] = []
+        self.appended = self.in_flight_at = 0
 
-        Raises:
-            ValueError: It breaks a rule.
-        """
-        turns = self._turns.setdefault(stream_id, {})
-        before = self.states.get(stream_id, _EMPTY)
-        seen = before.among(life, self._seen(stream_id, turns, event))
-        broken = thread_queue.broken_rule(seen, event)
-        if broken is not None:
-            raise ValueError(broken)
-        state = thread_queue.evolve(seen, event)
-        _keep(turns, self._places.setdefault(stream_id, []), seen, state)
-        if state.in_flight is not before.in_flight:
-            self.in_flight_at[stream_id] = recorded_at
-        self.states[stream_id] = state = state.among(life, _NO_TURNS)
-        if isinstance(event, ThreadQueue.Appended):
-            self._appended[stream_id] = self._appended.get(stream_id, 0) + 1
-        self._must_account_for_all(stream_id, state)
-
-    def whole(self, stream_id: str, life: Lifecycle) -> State:
-        """The state with its head, as far as there is one."""
-        turns = self._turns.get(stream_id, {})
-        head = self._head(stream_id, turns)
-        known = {} if head is None else {head.queued_turn_id: head}
-        return self.states.get(stream_id, _EMPTY).among(life, known)
-
-    def stored(self, stream_id: str) -> StoredState:
-        """What the head row ought to hold."""
-        state = self.states.get(stream_id, _EMPTY)
-        return StoredState(state.epoch, STATE_FORM, encode(state.scalars()))
-
-    def _seen(self, stream_id: str, turns: dict[str, Turn], event: Any) -> dict[str, Turn]:
-        """The turns that an event is judged by."""
-        if isinstance(event, _ABOUT_ALL):
-            return turns
-        named = turns.get(getattr(event, "queued_turn_id", ""))
-        known = {} if named is None else {named.queued_turn_id: named}
-        if isinstance(event, ThreadQueue.Claimed):
-            head = self._head(stream_id, turns)
-            if head is not None:
-                known[head.queued_turn_id] = head
-        return known
-
-    def _head(self, stream_id: str, turns: dict[str, Turn]) -> Turn | None:
+    def head(self) -> Turn | None:
         """The first visible turn; places that nobody has any more are left behind."""
-        places = self._places.get(stream_id, [])
+        places, turns = self.places, self.turns
         while places:
             order, turn_id = places[0]
             turn = turns.get(turn_id)
@@ -91,13 +53,82 @@ class QueueReplay:
             heappop(places)
         return None
 
-    def _must_account_for_all(self, stream_id: str, state: State) -> None:
-        flying = int(state.in_flight is not None)
-        known = state.visible + flying + state.acked + state.deleted
-        appended = self._appended.get(stream_id, 0)
-        if appended != known or state.visible < 0:
-            msg = f"{appended} turns were appended, {known} are accounted for"
+    def seen(self, event: Any) -> dict[str, Turn]:
+        """The turns that an event is judged by."""
+        kind = type(event)
+        if kind in _ABOUT_ALL:
+            return self.turns
+        named = self.turns.get(getattr(event, "queued_turn_id", ""))
+        known = {} if named is None else {named.queued_turn_id: named}
+        if kind is ThreadQueue.Claimed:
+            head = self.head()
+            if head is not None:
+                known[head.queued_turn_id] = head
+        return known
+
+    def must_account_for_all(self) -> None:
+        """Every turn that was appended is somewhere.
+
+        Raises:
+            ValueError: Not so.
+        """
+        state = self.state
+        known = state.visible + (state.in_flight is not None) + state.acked + state.deleted
+        if self.appended != known or state.visible < 0:
+            msg = f"{self.appended} turns were appended, {known} are accounted for"
             raise ValueError(msg)
+
+
+class QueueReplay:
+    """Folds the events of queues."""
+
+    def __init__(self, life: Callable[[str], Lifecycle]) -> None:
+        """Take what says how a thread lives."""
+        self._queues: dict[str, _Queue] = {}
+        self._life = life
+
+    def folded(self, stream_id: str, event: Any, recorded_at: int) -> None:
+        """Take the next event.
+
+        Raises:
+            ValueError: It breaks a rule.
+        """
+        queue = self._queues.get(stream_id)
+        if queue is None:
+            queue = self._queues[stream_id] = _Queue(target(stream_id))
+        before, kind = queue.state, type(event)
+        seen = before.among(self._life(queue.thread_id), queue.seen(event))
+        broken = thread_queue.broken_rule(seen, event)
+        if broken is not None:
+            raise ValueError(broken)
+        state = thread_queue.evolve(seen, event)
+        _keep(queue.turns, queue.places, seen, state)
+        if state.in_flight is not before.in_flight:
+            queue.in_flight_at = recorded_at
+        if kind is ThreadQueue.Appended:
+            queue.appended += 1
+        elif kind in _ABOUT_ALL:
+            state = state.among(state.lifecycle, _NO_TURNS)
+        queue.state = state
+        queue.must_account_for_all()
+
+    def state(self, stream_id: str) -> State | None:
+        """The state of a stream, without its turns; None if it has no event."""
+        queue = self._queues.get(stream_id)
+        return None if queue is None else queue.state.among(queue.state.lifecycle, _NO_TURNS)
+
+    def columns(self, stream_id: str, life: Lifecycle) -> QueueColumns:
+        """What the head row ought to say to readers."""
+        queue = self._queues.get(stream_id) or _Queue("")
+        head = queue.head()
+        known = {} if head is None else {head.queued_turn_id: head}
+        whole = queue.state.among(life, known)
+        return queue_columns(whole, whole, queue.in_flight_at, 0)
+
+    def stored(self, stream_id: str) -> StoredState:
+        """What the head row ought to hold."""
+        state = self.state(stream_id) or _EMPTY
+        return StoredState(state.epoch, STATE_FORM, encode(state.scalars()))
 
 
 def _keep(

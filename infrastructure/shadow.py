@@ -112,6 +112,7 @@ class Shadow(UnreadStreams):
                 if index.dialect_options[SQLITE]["where"] is None:  # the others are for queries
                     create = CreateIndex(index).compile(dialect=DIALECTS[SQLITE])
                     self._database.execute(str(create))
+        self._execute = self._database.cursor().execute
         self._database.execute("BEGIN")  # once: a transaction for each statement takes its time
 
     @property
@@ -134,7 +135,7 @@ class Shadow(UnreadStreams):
         _, stream_id, version, topic, schema_version, data, metadata, recorded_at, _ = row
         if stream_id in self.unread:
             return
-        execute, place = self._database.execute, (stream_id, version, recorded_at)
+        execute, place = self._execute, (stream_id, version, recorded_at)
         try:
             kind, said = self._said(topic, schema_version, data)
             self._plan.run_stored(execute, kind, said, place)

@@ -77,7 +77,7 @@ def compiled(statement: Any, dialect: Dialect) -> Compiled:
     in_order = itemgetter(*names)
     if not constants:
         return Compiled(str(result), in_order, given)
-    return Compiled(str(result), lambda given: in_order(constants | given), given)
+    return Compiled(str(result), lambda given: in_order(given | constants), given)
 
 
 class Field(NamedTuple):
@@ -100,12 +100,14 @@ class Reaction(NamedTuple):
 
     Attributes:
         kind: Its class.
+        converted: The fields of which something else is stored than the event's value, and what.
         is_plain: No statement needs more than fields, so that the event's JSON is enough.
     """
 
     kind: type[Any]
     steps: tuple[Compiled, ...]
     fields: tuple[Field, ...]
+    converted: tuple[tuple[str, Callable[[Any], object]], ...]
     is_plain: bool
 
 
@@ -139,11 +141,9 @@ class Plan:
         reaction = self._reactions.get(type(event))
         if reaction is None:
             return
-        said = event.__dict__
-        given: Parameters = {
-            name: said[name] if convert is None else convert(said[name])
-            for name, convert, _, _ in reaction.fields
-        }
+        given: Parameters = event.__dict__.copy()
+        for name, convert in reaction.converted:
+            given[name] = convert(given[name])
         _run(execute, reaction, event, given, (stream_id, version, recorded_at))
 
     def run_stored(
@@ -210,7 +210,9 @@ def _reaction(kind: type[Any], steps: list[Compiled]) -> Reaction:
         for name, field in kind.model_fields.items()
         if name in wanted
     )
-    return Reaction(kind, tuple(steps), fields, all(step.rows is None for step in steps))
+    converted = tuple((one.name, one.of_event) for one in fields if one.of_event is not None)
+    is_plain = all(step.rows is None for step in steps)
+    return Reaction(kind, tuple(steps), fields, converted, is_plain)
 
 
 @cache

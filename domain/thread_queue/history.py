@@ -16,8 +16,11 @@ Rule = tuple[bool, str]
 def broken_rule(state: State, event: Event) -> str | None:
     """The rule that an event breaks, if it can't follow a state in which all turns are known."""
     rules = _RULES.get(type(event))
-    found = rules(state, event) if rules is not None else ()
-    return next((rule for holds, rule in found if not holds), None)
+    if rules is not None:
+        for holds, rule in rules(state, event):
+            if not holds:
+                return rule
+    return None
 
 
 def _appended(state: State, event: ThreadQueue.Appended) -> tuple[Rule, ...]:

@@ -18,6 +18,7 @@ VISIBLE = frozenset(("pending", "failed"))
 GONE = frozenset(("acked", "deleted"))
 
 _NO_TURNS: Mapping[str, "Turn"] = MappingProxyType({})
+_NO_DISPATCHES: frozenset[str] = frozenset()
 
 
 class Turn(NamedTuple):
@@ -113,15 +114,14 @@ class State(NamedTuple):
 
     def among(self, lifecycle: Lifecycle, turns: Mapping[str, Turn]) -> Self:
         """The state as one sees it that has read the thread's life, and these turns."""
-        counts = (self.next_order, self.visible, self.acked, self.deleted)
-        return type(self)(*counts, self.paused, self.in_flight, self.epoch, lifecycle, turns)
+        return self._make((*self[:_LIFECYCLE], lifecycle, turns, _NO_DISPATCHES))
 
     def but(self, **changes: Any) -> Self:
         """The state with some fields changed."""
         fields: list[Any] = list(self)
         for name, changed in changes.items():
             fields[_PLACES[name]] = changed
-        return type(self)(*fields)
+        return self._make(fields)
 
     def next_turn(self) -> Turn | None:
         """The turn that a claim would give out, but for its not_before; None if none would."""
@@ -157,6 +157,7 @@ class State(NamedTuple):
 
 
 _PLACES = {name: place for place, name in enumerate(State._fields)}
+_LIFECYCLE = _PLACES["lifecycle"]
 
 
 def evolve(state: State, event: Event) -> State:

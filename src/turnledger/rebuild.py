@@ -19,6 +19,7 @@ from turnledger.infrastructure.head_shadow import HeadShadow
 from turnledger.infrastructure.keys import Key, batches, values_of
 from turnledger.infrastructure.mending import mended
 from turnledger.infrastructure.merging import merged
+from turnledger.infrastructure.pages import PAGE, page_behind
 from turnledger.infrastructure.rows import BEHIND, UNNUMBERED
 from turnledger.infrastructure.schema import TABLES, streams
 from turnledger.infrastructure.shadow import Shadow, Source
@@ -31,7 +32,6 @@ from turnledger.infrastructure.statement import (
 )
 from turnledger.infrastructure.unit_of_work import UnitOfWork
 
-_PAGE = 2_000
 _BY_NAME = {table.name: table for table in (*TABLES, streams)}
 
 Progress = Callable[[int], None]
@@ -128,14 +128,12 @@ def _take_all(backend: Backend, shadow: Source, progress: Progress | None) -> No
     store = backend.store
     store.number()
     while True:
-        given = {"after": shadow.position, "limit": _PAGE}
-        with store.reading(damaged=True) as cursor:
-            page = run(cursor, store.dialect, BEHIND, given).fetchall()
+        page = page_behind(store, shadow.position)
         for row in page:
             shadow.take(row)
         if progress is not None:
             progress(shadow.seen)
-        if len(page) < _PAGE:
+        if len(page) < PAGE:
             return
 
 
@@ -166,10 +164,10 @@ def _stored(cursor: Cursor, dialect: str, table: Table) -> Iterator[Row]:
     names = ", ".join(columns[place].name for place in key)
     after, given = "", ()
     while True:
-        query = f"SELECT * FROM {table.name}{after} ORDER BY {names} LIMIT {_PAGE}"  # noqa: S608
+        query = f"SELECT * FROM {table.name}{after} ORDER BY {names} LIMIT {PAGE}"  # noqa: S608
         page: list[Row] = cursor.execute(query, given).fetchall()
         yield from page
-        if len(page) < _PAGE:
+        if len(page) < PAGE:
             return
         last = tuple(page[-1][place] for place in key)
         marks, given = values_of([last], "%s" if dialect == POSTGRESQL else "?")

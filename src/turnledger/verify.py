@@ -6,21 +6,23 @@ model and head row equal, row by row, to a replay of the events. Nothing is call
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from sqlalchemy import Table
 
 from turnledger.bundled import Bundled, bundled
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
-from turnledger.infrastructure.mapper import LedgerMapper
+from turnledger.infrastructure.mapper import LedgerMapper, damaged
 from turnledger.infrastructure.merging import merged
 from turnledger.infrastructure.replay import Replay
+from turnledger.infrastructure.pages import PAGE, page_behind
 from turnledger.infrastructure.rows import BEHIND, UNNUMBERED
 from turnledger.infrastructure.schema import TABLES, streams
 from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, Cursor, Row, run
 from turnledger.infrastructure.store import Store
 
-_PAGE = 2_000
+_AT_ONCE = 200  # events, for each of which the same is done before what comes next
 
 _FORM = list(streams.columns).index(streams.c.form)
 _MAPPER = LedgerMapper(REGISTRY)
@@ -89,17 +91,12 @@ def verify(store: Store, progress: Progress | None = None) -> Verification:
 
 
 def _pages(store: Store) -> Iterator[list[Row]]:
-    """The events, page by page: no snapshot is held while they are looked at."""
-    position = 0
+    """The full pages of events; the rest is looked at together with the read models."""
     store.number()
-    while True:
-        given = {"after": position, "limit": _PAGE}
-        with store.reading(damaged=True) as cursor:
-            page = run(cursor, store.dialect, BEHIND, given).fetchall()
-        if len(page) < _PAGE:
-            return
-        position = page[-1][0]
+    page = page_behind(store, 0)
+    while len(page) == PAGE:
         yield page
+        page = page_behind(store, page[-1][0])
 
 
 class _Inspection:
@@ -115,10 +112,22 @@ class _Inspection:
 
     def events(self, page: list[Row]) -> None:
         """The next events, in the order of their positions."""
-        for row in page:
-            self._event(row)
+        for start in range(0, len(page), _AT_ONCE):
+            rows = page[start : start + _AT_ONCE]
+            followed = [self._followed(row) for row in rows]
+            self.replay.add_all(
+                [
+                    (
+                        position,
+                        _MAPPER.to_replay(row) if is_event else damaged(position, row),
+                        row[-1],
+                    )
+                    for row, (position, is_event) in zip(rows, followed, strict=True)
+                ]
+            )
 
-    def _event(self, row: Row) -> None:
+    def _followed(self, row: Row) -> tuple[int, bool]:
+        """Look at what an event has to follow; its position, and whether it is an event."""
         is_event, flaws = self.chain.follow(row)
         position = self.chain.position
         for flaw in flaws:
@@ -126,10 +135,7 @@ class _Inspection:
         if self._bundled is not None:
             for flaw in self._bundled.flaws(position, str(row[1]), row[-1]):
                 self._bad(position, flaw)
-        if is_event:
-            self.replay.add(position, _MAPPER.to_replay(row), row[-1])
-        else:
-            self.replay.unread[str(row[1])] = f"event {position} is damaged"
+        return position, is_event
 
     def _bad(self, position: int, message: str) -> None:
         self._findings.append(Finding(where="events", position=position, message=message))
@@ -140,12 +146,24 @@ class _Inspection:
             columns = list(table.columns)
             key = [columns.index(column) for column in table.primary_key.columns]
             order = ", ".join(columns[place].name for place in key)
-            stored = cursor.execute(f"SELECT * FROM {table.name} ORDER BY {order}")  # noqa: S608
+            query = f"SELECT * FROM {table.name} ORDER BY {order}"  # noqa: S608
+            stored = iter(cursor.execute(query))
             replayed = self.replay.rows(table.name, order)
-            for place, was, ought in merged(stored, replayed, key):
+            for place, was, ought in merged(*self._unlike(stored, replayed), key):
                 if not self.replay.is_unread(table.name, was or ought or ()):
                     self._row(table, place, was, ought)
         self._heads(cursor)
+
+    def _unlike(
+        self, stored: Iterator[Row], replayed: Iterator[Row]
+    ) -> tuple[Iterator[Row], Iterator[Row]]:
+        """The two from where they differ on; that much is quicker to see by pages than by rows."""
+        while not self.replay.unread:
+            was, ought = list(islice(stored, PAGE)), list(islice(replayed, PAGE))
+            if was != ought or not was:
+                return chain(was, stored), chain(ought, replayed)
+            self.rows += len(was)
+        return stored, replayed
 
     def _heads(self, cursor: Cursor) -> None:
         replayed = self.replay.rows_of_heads()
