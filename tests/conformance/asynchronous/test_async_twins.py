@@ -98,6 +98,29 @@ def test_each_method_of_a_twin_says_what_it_does(kind: type) -> None:
         assert same or name == "close", name
 
 
+IN_HAND = {  # of workers: names that only one of two twins has
+    "plan",  # of Turns
+    *("cancel_bodies", "cancel_body", "end_signal", "is_stopping"),  # for the loop's signals
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "twin"),
+    [
+        (turnledger.TurnInHand, turnledger.AsyncTurnInHand),
+        (turnledger.Turns, turnledger.AsyncTurns),
+        (turnledger.Worker, turnledger.AsyncWorker),
+    ],
+)
+def test_what_workers_have_in_hand_has_a_twin_with_the_same_names(kind: type, twin: type) -> None:
+    assert public(kind).keys() - IN_HAND == public(twin).keys() - IN_HAND
+    for name in public(kind).keys() - IN_HAND:
+        method, other = public(kind)[name], public(twin)[name]
+        if callable(method) and name != "stop_on":
+            named = [parameter.name for parameter in parameters(method)]
+            assert [parameter.name for parameter in parameters(other)] == named, name
+
+
 def test_both_doors_take_the_same(tmp_path: Any) -> None:
     assert parameters(turnledger.open_async) == parameters(turnledger.open)
     with turnledger.open(tmp_path / "ledger.db") as ledger:
