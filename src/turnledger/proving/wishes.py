@@ -1,0 +1,328 @@
+"""What several owners wish, at random: mostly what makes sense now, now and then what doesn't."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from turnledger.proving.auditor import Auditor
+from turnledger.proving.calls import Given, Step
+
+THREADS = ("a", "b", "c")
+OWNERS = ("x", "y", "z")
+ITEMS = ("v", "w")
+KEYS = (None, None, "k1", "k2", "k3")
+LEASES = (0.001, 10, 60, 60, 3_600)
+_PAUSES = (0, 0, 0, 0, 0, 0, 0.001, 1, 9, 30, 61, 120, 3_601, 90_000)
+_SKEW = (-0.5, -7, -30, -61, -3_600)
+_EFFECTS = ("applied", "applied", "not_applied", "failed_no_effect", "unknown")
+_DECISIONS = ("confirm_applied", "confirm_not_applied", "confirm_failed_no_effect")
+
+_OFTEN = (
+    *["queue.append"] * 6,
+    *["queue.claim_head"] * 4,
+    *["queue.claim_next"] * 4,
+    *["queue.start_dispatch"] * 6,
+    *["queue.ack"] * 5,
+    *("queue.fail", "queue.fail", "queue.retry", "queue.resolve", "queue.renew", "queue.release"),
+    *("queue.recover", "queue.ack_dispatch", "queue.resume"),
+    *["inbox.post"] * 3,
+    *["inbox.claim_next"] * 4,
+    *["inbox.confirm"] * 3,
+    *("inbox.recover", "inbox.release"),
+    *("timers.create", "timers.create", "timers.fire_due", "timers.fire_due"),
+    *["coordinator.begin"] * 3,
+    *["coordinator.claim_next"] * 2,
+    *["coordinator.claim", "coordinator.resume"] * 2,
+    *["coordinator.prepare"] * 5,
+    *["coordinator.start_dispatch"] * 5,
+    *["coordinator.respond"] * 4,
+    *("coordinator.complete", "coordinator.complete", "coordinator.refuse", "coordinator.reject"),
+    *("coordinator.recover", "coordinator.resolve", "coordinator.fail", "coordinator.renew"),
+    *["runs.start"] * 3,
+    *["operations.create_and_claim"] * 3,
+    *["operations.complete"] * 3,
+    *("operations.claim", "operations.recover", "operations.resolve", "operations.create"),
+    "threads.unarchive",
+)
+_SELDOM = (
+    *("queue.append_many", "queue.edit", "queue.delete", "queue.clear", "queue.reorder"),
+    *("queue.pause", "queue.fail_in_flight", "inbox.delete", "inbox.requeue"),
+    *("timers.mark_due", "timers.pause", "timers.resume", "timers.delete", "timers.claim_due"),
+    *("coordinator.release", "coordinator.ack", "coordinator.cancel", "coordinator.touch"),
+    *("coordinator.late_response", "runs.renew", "runs.finish", "runs.interrupt"),
+    *("operations.request_cancel", "recovery.run_once", "threads.archive", "threads.delete"),
+)
+
+
+class Wishes:
+    """Chooses the next step of a history, by what is known of it."""
+
+    def __init__(self, random: Random, auditor: Auditor) -> None:
+        """Take a generator of chance, and what is known."""
+        self._random, self._known = random, auditor
+        self._steps: list[Step] = []
+        self._seconds = 0.0
+
+    def next(self) -> Step:
+        """The next step: a fresh wish, or one of the last again, late or as a duplicate."""
+        random = self._random
+        wait = random.choice(_SKEW) if random.random() < 0.04 else random.choice(_PAUSES)  # noqa: PLR2004
+        self._seconds = max(0.0, self._seconds + wait)
+        number = len(self._steps)
+        if self._steps and random.random() < 0.08:  # noqa: PLR2004 - one of twelve comes again
+            late = random.choice(self._steps[-12:])
+            step = late._replace(number=number, seconds=self._seconds)
+        else:
+            call = random.choice(_SELDOM if random.random() < 0.12 else _OFTEN)  # noqa: PLR2004
+            step = Step(number, self._seconds, call, self._given(call))
+        self._steps.append(step)
+        return step
+
+    def _given(self, call: str) -> Given:
+        service, _, verb = call.partition(".")
+        wish: Callable[[str], Given] = getattr(self, f"_{service}")
+        return wish(verb)
+
+    def _one(self, among: Any) -> Any:
+        return self._random.choice(list(among))
+
+    def _claim(self, books: dict[str, Any], fallback: str) -> list[Any]:
+        """Mostly a claim that is held; now and then one that was, or that never was."""
+        held = [(name, one.held[:2]) for name, one in books.items() if one.held]
+        stale = [(name, one.given[-1]) for name, one in books.items() if one.given]
+        chosen = held if held and self._random.random() < 0.8 else stale or held  # noqa: PLR2004
+        if not chosen:
+            return [fallback, self._one(OWNERS), 1]
+        target, (owner, epoch) = self._one(chosen)
+        if self._random.random() < 0.03:  # noqa: PLR2004
+            owner = self._one(OWNERS)
+        return [target, owner, epoch]
+
+    # --- the queue
+
+    def _queue(self, verb: str) -> Given:
+        thread, owner = self._one(THREADS), self._one(OWNERS)
+        if verb in ("renew", "release", "start_dispatch", "ack", "fail"):
+            return self._of_claim(verb)
+        wishes: dict[str, Callable[[], Given]] = {
+            "append": lambda: self._append(thread),
+            "append_many": lambda: {
+                "thread_id": thread,
+                "submissions": [{"n": 1}, {"n": 2}],
+                "idempotency_key": self._one(KEYS),
+            },
+            "claim_head": lambda: {
+                "thread_id": thread,
+                "owner": owner,
+                "lease": self._one(LEASES),
+            },
+            "claim_next": lambda: {
+                "owner": owner,
+                "limit": self._one((1, 2)),
+                "lease": self._one(LEASES),
+            },
+            "recover": lambda: self._one(({}, {}, {"owner": owner}, {"thread_id": thread})),
+            "ack_dispatch": lambda: {"thread_id": thread, "dispatch_id": self._dispatch(thread)},
+            "reorder": lambda: {"thread_id": thread, "queued_turn_ids": self._shuffled(thread)},
+            "pause": lambda: {"thread_id": thread, "reason": "by hand"},
+            "fail_in_flight": lambda: {"thread_id": thread, "failure": "restart"},
+        }
+        return wishes[verb]() if verb in wishes else self._of_turn(verb, thread)
+
+    def _append(self, thread: str) -> Given:
+        given: Given = {"thread_id": thread, "submission": {"text": self._one(("one", "two"))}}
+        given["idempotency_key"] = self._one(KEYS)
+        late = self._one((None,) * 6 + (-30, 30))
+        given["not_before"] = None if late is None else max(0.0, self._seconds + late)
+        return given
+
+    def _of_claim(self, verb: str) -> Given:
+        claim = self._claim(self._known.queues, "a")
+        more: dict[str, Given] = {
+            "renew": {"lease": self._one(LEASES)},
+            "start_dispatch": {"dispatch_id": self._dispatch(claim[0])},
+            "fail": {"failure": "no", "outcome_unknown": self._one((True, False))},
+        }
+        return {"claim": claim, **more.get(verb, {})}
+
+    def _dispatch(self, thread: str) -> str:
+        queue = self._known.queue(thread)
+        if queue.dispatch is not None and self._random.random() < 0.7:  # noqa: PLR2004
+            return queue.dispatch
+        return f"d{len(queue.dispatches) - (self._random.random() < 0.2)}"  # noqa: PLR2004
+
+    def _shuffled(self, thread: str) -> list[str]:
+        ids = [turn.id for turn in self._known.queue(thread).visible()]
+        return self._random.sample(ids, len(ids))
+
+    def _of_turn(self, verb: str, thread: str) -> Given:
+        queue = self._known.queue(thread)
+        if verb in ("clear", "resume"):
+            return {"thread_id": thread}
+        failed = [turn.id for turn in queue.turns.values() if turn.state == "failed"]
+        turn = self._one(failed or list(queue.turns)[-4:] or ["never"])
+        given: Given = {"thread_id": thread, "queued_turn_id": turn}
+        if verb == "resolve":
+            return {**given, "decision": self._one(("acked", "retry")), "by": "anybody"}
+        return {**given, "submission": {"text": "edited"}} if verb == "edit" else given
+
+    # --- the inbox, timers, threads
+
+    def _inbox(self, verb: str) -> Given:
+        thread = self._one(THREADS)
+        can = self._one(((True, False), (False, True), (True, True), (False, False)))
+        match verb:
+            case "post":
+                given: Given = {"thread_id": thread, "content": "news", "source": "test"}
+                given["delivery"] = self._one(("after-turn", "steer-current-turn"))
+                back = self._one((None, None, None, 20))
+                given["queued_at"] = None if back is None else max(0.0, self._seconds - back)
+                return {**given, "idempotency_key": self._one(KEYS)}
+            case "claim_next":
+                flags = {"can_after_turn": can[0], "can_steer_current_turn": can[1]}
+                owner, lease = self._one(OWNERS), self._one(LEASES)
+                return {"thread_id": thread, "owner": owner, "lease": lease, **flags}
+            case "recover":
+                return {"mode": self._one(("at_most_once", "at_least_once"))}
+            case "confirm" | "release":
+                return {"claim": self._claim(self._known.inboxes, thread)}
+            case _:
+                messages = list(self._known.inbox(thread).messages)
+                return {"thread_id": thread, "message_id": self._one(messages[-4:] or ["never"])}
+
+    def _timers(self, verb: str) -> Given:
+        thread = self._one(THREADS)
+        match verb:
+            case "create":
+                delay: Given = {"kind": "delay", "seconds": self._one((0, 0, 5, 30))}
+                delay["repeat"] = self._one((False, delay["seconds"] > 0, True))
+                given: Given = {"thread_id": thread, "trigger": delay, "content": "ring"}
+                return {**given, "idempotency_key": self._one(KEYS)}
+            case "fire_due" | "claim_due":
+                return {"owner": self._one(OWNERS), "limit": self._one((1, 100))}
+            case "mark_due":
+                return {}
+            case _:
+                timers = [(one.thread_id, name) for name, one in self._known.timers.items()]
+                thread, name = self._one(timers or [(thread, "never")])
+                return {"thread_id": thread, "timer_id": name}
+
+    def _threads(self, _verb: str) -> Given:
+        archived = [name for name, one in self._known.queues.items() if one.life == "archived"]
+        return {"thread_id": self._one(archived or THREADS)}
+
+    def _recovery(self, _verb: str) -> Given:
+        return {}
+
+    # --- coordinators
+
+    def _coordinator(self, verb: str) -> Given:
+        item, owner, lease = self._one(ITEMS), self._one(OWNERS), self._one(LEASES)
+        turns = self._known.turns
+        match verb:
+            case "begin":
+                given: Given = {"work_item_id": item, "message": self._one(("hi", "ho"))}
+                given["owner"] = self._one((None, None, owner))
+                return {**given, "idempotency_key": self._one(KEYS)}
+            case "claim" | "resume":
+                turn = self._one(list(turns)[-5:] or ["never"])
+                return {"turn_id": turn, "owner": owner, "lease": lease}
+            case "claim_next":
+                return {"owner": owner, "lease": lease, "work_item_id": self._one((None, item))}
+            case "recover":
+                return {}
+            case "touch":
+                return {"work_item_id": item}
+            case "late_response" | "resolve" | "cancel":
+                return self._of_unknown(verb)
+            case _:
+                return self._of_turn_claim(verb)
+
+    def _of_unknown(self, verb: str) -> Given:
+        turns = self._known.turns
+        unknown = [
+            (name, number)
+            for name, turn in turns.items()
+            for number, one in enumerate(turn.attempts, 1)
+            if one.status == "unknown"
+        ]
+        turn, attempt = self._one(unknown or [(name, 1) for name in turns] or [("never", 1)])
+        if verb == "cancel":
+            return {"turn_id": self._one([*turns, turn]), "reason": "not wanted"}
+        given: Given = {"turn_id": turn, "attempt": attempt}
+        if verb == "late_response":
+            return {**given, "response": "late"}
+        decision = self._one(("adopt", "retry", "cancel"))
+        more: Given = {"response": "found"} if decision == "adopt" else {}
+        return {**given, "decision": decision, "by": "anybody", **more}
+
+    def _of_turn_claim(self, verb: str) -> Given:
+        claim = self._claim(self._known.turns, "never")
+        turn = self._known.turns.get(claim[0])
+        latest = turn.latest if turn else None
+        attempt = max(1, len(turn.attempts)) if turn else 1
+        shown: Given = {"attempt": attempt}
+        more: dict[str, Given] = {
+            "renew": {"lease": self._one(LEASES)},
+            "prepare": {"request": self._one(("ask", "ask", "ask again"))},
+            "start_dispatch": shown,
+            "respond": {**shown, "request_hash": latest.hash if latest else "0"},
+            "refuse": {**shown, "error": "no", "retryable": self._one((True, False))},
+            "reject": {**shown, "error": "bad"},
+            "complete": {"result": "done", "expected_revision": self._revision(turn)},
+            "fail": {"error": "broken"},
+        }
+        more["respond"]["response"] = "answer"
+        return {"claim": claim, **more.get(verb, {})}
+
+    def _revision(self, turn: Any) -> int | None:
+        known = self._known.revisions.get(turn.work_item_id, 0) if turn else 0
+        return self._one((None, None, known, known + 1))
+
+    # --- runs and operations
+
+    def _runs(self, verb: str) -> Given:
+        if verb == "start":
+            run, owner = f"r{len(self._known.runs) - self._one((0, 1, 1))}", self._one(OWNERS)
+            given: Given = {"run_id": run, "work_item_id": "v", "action_id": "act"}
+            return {**given, "owner": owner, "lease": self._one(LEASES)}
+        if verb == "interrupt":
+            return {"run_id": self._one(list(self._known.runs) or ["r0"]), "reason": "stop"}
+        more: Given = {"lease": self._one(LEASES)} if verb == "renew" else {}
+        return {"claim": self._claim(self._known.runs, "r0"), **more}
+
+    def _operations(self, verb: str) -> Given:
+        known = self._known.operations
+        if verb == "recover":
+            return {}
+        if verb in ("create", "create_and_claim"):
+            return self._create(verb)
+        claim = self._claim(self._known.runs, "r0")
+        running = [name for name, one in known.items() if one.is_running or one.is_in_doubt]
+        key = self._one(running or list(known)[-4:] or ["never"])
+        match verb:
+            case "complete":
+                one = known.get(key)
+                if one is not None and one.is_running:
+                    claim = [one.run_id, *one.claimer]
+                effect = self._one(_EFFECTS)
+                return {"run_claim": claim, "key": key, "effect": effect, "result": "result"}
+            case "claim":
+                automatic = self._one((True, False))
+                waiting = [name for name, one in known.items() if one.execution == "not_started"]
+                key = self._one(waiting or [key])
+                return {"run_claim": claim, "key": key, "automatic": automatic}
+            case "resolve":
+                given: Given = {"key": key, "decision": self._one(_DECISIONS), "by": "anybody"}
+                return {**given, "evidence": None}
+            case _:
+                return {"key": key}
+
+    def _create(self, verb: str) -> Given:
+        known, claim = self._known.operations, self._claim(self._known.runs, "r0")
+        given: Given = {"key": f"o{len(known) - self._one((0, 0, 1))}", "operation_type": "send"}
+        given["payload"] = {"to": "ann"}
+        given["replay_policy"] = self._one(("safe", "never_automatic", "probe_first"))
+        if verb == "create_and_claim":
+            return {"run_claim": claim, **given, "automatic": self._one((True, False, False))}
+        return {**given, "run_id": claim[0], "work_item_id": "v", "action_id": "act"}
