@@ -43,14 +43,16 @@ class Failure(Exception):
     """A history in which a rule is broken.
 
     Attributes:
-        seed: Of the history; None if it was given.
+        seed: Of the history, or of its crashes.
         steps: Those taken so far, the last one is the one that shows it.
+        wished: Those of them that were before its way out.
         rule: Which rule, in words.
     """
 
-    def __init__(self, seed: int | None, steps: Sequence[Step], error: Exception) -> None:
-        """Take the history, and what went wrong."""
+    def __init__(self, seed: int, steps: Sequence[Step], error: Exception, wished: int) -> None:
+        """Take the history, what went wrong, and how many steps there were before the way out."""
         self.seed, self.steps, self.error = seed, tuple(steps), error
+        self.wished = self.steps[:wished]
         self.rule = error.rule if isinstance(error, Broken) else type(error).__name__
         super().__init__(f"seed {seed}, step {len(self.steps)}: {error}")
 
@@ -67,7 +69,7 @@ class Simulation:
     def __init__(self, world: World, steps: int = STEPS) -> None:
         """Take the world, and how many steps a history has before its way out."""
         self.world, self._steps = world, steps
-        self.calls = self.points = 0
+        self.calls = self.points = self._wished = 0
 
     def history(self, seed: int) -> list[Step]:
         """A random history.
@@ -92,7 +94,7 @@ class Simulation:
         try:
             self._go(auditor, wished, steps, seed)
         except Exception as error:
-            raise Failure(seed, steps, error) from error
+            raise Failure(seed, steps, error, self._wished) from error
         return steps
 
     def _go(
@@ -101,6 +103,7 @@ class Simulation:
         self.world.put_back()
         for step in wished:
             steps.append(step)
+            self._wished = len(steps)
             self._take(auditor, step, seed)
         self._as_shown(auditor)
         number = max((one.number for one in steps), default=0)

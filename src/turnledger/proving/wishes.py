@@ -12,7 +12,8 @@ OWNERS = ("x", "y", "z")
 ITEMS = ("v", "w")
 KEYS = (None, None, "k1", "k2", "k3")
 LEASES = (0.001, 10, 60, 60, 3_600)
-_PAUSES = (0, 0, 0, 0, 0, 0, 0.001, 1, 9, 30, 61, 120, 3_601, 90_000)
+_PAUSES = (*(0,) * 22, 0.001, 1, 9, 9, 30, 61, 61, 120, 3_601, 90_000)
+_FOCUSES = ("queue", "queue", "inbox", "timers inbox", "coordinator", "coordinator", "runs operations")
 _SKEW = (-0.5, -7, -30, -61, -3_600)
 _EFFECTS = ("applied", "applied", "not_applied", "failed_no_effect", "unknown")
 _DECISIONS = ("confirm_applied", "confirm_not_applied", "confirm_failed_no_effect")
@@ -61,6 +62,8 @@ class Wishes:
         """Take a generator of chance, and what is known."""
         self._random, self._known = random, auditor
         self._steps: list[Step] = []
+        focus = random.choice(_FOCUSES).split()
+        self._focus = [call for call in _OFTEN if call.partition(".")[0] in focus]
         self._seconds = 0.0
 
     def next(self) -> Step:
@@ -73,10 +76,17 @@ class Wishes:
             late = random.choice(self._steps[-12:])
             step = late._replace(number=number, seconds=self._seconds)
         else:
-            call = random.choice(_SELDOM if random.random() < 0.12 else _OFTEN)  # noqa: PLR2004
+            call = self._call()
             step = Step(number, self._seconds, call, self._given(call))
         self._steps.append(step)
         return step
+
+    def _call(self) -> str:
+        """One of eight is a seldom one; of the others most are about what this history is about."""
+        chance = self._random.random()
+        if chance < 0.12:  # noqa: PLR2004
+            return self._random.choice(_SELDOM)
+        return self._random.choice(_OFTEN if chance < 0.4 else self._focus)  # noqa: PLR2004
 
     def _given(self, call: str) -> Given:
         service, _, verb = call.partition(".")
@@ -89,14 +99,15 @@ class Wishes:
     def _claim(self, books: dict[str, Any], fallback: str) -> list[Any]:
         """Mostly a claim that is held; now and then one that was, or that never was."""
         held = [(name, one.held[:2]) for name, one in books.items() if one.held]
-        stale = [(name, one.given[-1]) for name, one in books.items() if one.given]
+        stale = [(name, self._one(one.given[-3:])) for name, one in books.items() if one.given]
         chosen = held if held and self._random.random() < 0.8 else stale or held  # noqa: PLR2004
         if not chosen:
             return [fallback, self._one(OWNERS), 1]
         target, (owner, epoch) = self._one(chosen)
-        if self._random.random() < 0.03:  # noqa: PLR2004
+        chance = self._random.random()
+        if chance < 0.03:  # noqa: PLR2004
             owner = self._one(OWNERS)
-        return [target, owner, epoch]
+        return [target, owner, max(1, epoch - (0.9 < chance))]  # noqa: PLR2004
 
     # --- the queue
 
@@ -121,7 +132,7 @@ class Wishes:
                 "limit": self._one((1, 2)),
                 "lease": self._one(LEASES),
             },
-            "recover": lambda: self._one(({}, {}, {"owner": owner}, {"thread_id": thread})),
+            "recover": lambda: self._one(({}, {"owner": owner}, {"thread_id": thread})),
             "ack_dispatch": lambda: {"thread_id": thread, "dispatch_id": self._dispatch(thread)},
             "reorder": lambda: {"thread_id": thread, "queued_turn_ids": self._shuffled(thread)},
             "pause": lambda: {"thread_id": thread, "reason": "by hand"},

@@ -199,7 +199,9 @@ class World:
 
     def put_back(self, snapshot: Snapshot | None = None) -> None:
         """Make the file what it was; default an empty ledger."""
-        (snapshot or self._empty).backup(self._store.held().driver)
+        held = self._store.held()
+        held.driver.rollback()  # what a mistake may have left
+        (snapshot or self._empty).backup(held.driver)
 
     def tables(self) -> Tables:
         """Every row of every table."""
