@@ -60,7 +60,7 @@ def test_there_is_a_command_for_every_service() -> None:
         *(f"run {name}" for name in run.split()),
         *(f"operation {name}" for name in operation.split()),
         *("why", "log", "doctor", "verify", "rebuild", "backup", "restore", "copy", "migrate"),
-        *("history", "show", "state", "diff", "demo", "run-timers", "replay"),
+        *("history", "show", "state", "diff", "demo", "run-timers", "replay", "selftest"),
         *("checkpoint", "check", "bundle"),
     }
 

@@ -96,11 +96,11 @@ MUTANTS = (
         "    if False:\n",
     ),
     Mutant(
-        "not_before is forgotten",
+        "a turn is claimed before its time",
         "decide",
-        f"{_QUEUE}/state.py",
-        "turn = Turn(*place, not_before=event.not_before)",
-        "turn = Turn(*place, not_before=None)",
+        f"{_QUEUE}/guards.py",
+        '        ("not_yet", head is not None and is_early(head, context)),',
+        '        ("not_yet", False),',
     ),
     Mutant(
         "a message is handed over while another one is",
@@ -194,11 +194,11 @@ MUTANTS = (
         "    return _next(state, state.next_run_at, event.error)\n\n\ndef _skipped",
     ),
     Mutant(
-        "a reordering is forgotten",
+        "a new order isn't counted on",
         "evolve",
         f"{_QUEUE}/state.py",
-        "turns[turn_id] = turns[turn_id]._replace(queue_order=queue_order)",
-        "turns[turn_id] = turns[turn_id]",
+        "    return state.but(turns=turns, next_order=next_order)",
+        "    return state.but(turns=turns)",
     ),
     Mutant(
         "receipts aren't kept",

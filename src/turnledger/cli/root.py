@@ -21,6 +21,7 @@ from turnledger.cli import (
     operation_command,
     replay_command,
     run_command,
+    selftest_command,
     settling_command,
     state_command,
     thread_command,
@@ -126,6 +127,7 @@ for module in (
     copy_command,
     migrate_command,
     demo_command,
+    selftest_command,
 ):
     for command in module.COMMANDS:
         main.add_command(command)

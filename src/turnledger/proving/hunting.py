@@ -101,7 +101,7 @@ def run(seeds: Iterable[int], folder: Path, end: float) -> Hunt:
         end: When to begin no more of them, by `steady`.
     """
     count, found = 0, None
-    with _quiet(), simulated(folder) as simulation:
+    with quiet(), simulated(folder) as simulation:
         for seed in seeds:
             if steady() >= end:
                 break
@@ -133,7 +133,7 @@ def simulated(folder: Path, steps: int = STEPS) -> Iterator[Simulation]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Clocks that step are what it is about: let nobody be warned of them."""
     log = logging.getLogger("turnledger")
     level = log.level

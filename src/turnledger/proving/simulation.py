@@ -145,9 +145,10 @@ class Simulation:
             must(waiting == letters, "the inbox shows what waits", shown=waiting, ought=letters)
         for name, turn in auditor.turns.items():
             got = ledger.coordinator.get(name)
-            parts = [one.status for one in got.attempts] if got else []
+            parts = [(one.status, one.owner, one.epoch) for one in got.attempts] if got else []
+            ought_parts = [(one.status, one.owner, one.epoch) for one in turn.attempts]
             must(got and got.status == turn.status, "a turn is shown as it is", turn=name)
-            must(parts == [one.status for one in turn.attempts], "attempts are shown as they are")
+            must(parts == ought_parts, "attempts are shown as they are", shown=parts, turn=name)
         for key, one in auditor.operations.items():
             there = ledger.operations.get(key)
             axes = (there.execution, there.effect) if there else ()
@@ -162,7 +163,11 @@ def points(statements: int, random: Random) -> Iterator[Point]:
 
 
 def crashed(
-    world: World, taken: Taken, before: Snapshot, points: Iterable[Point]
+    world: World,
+    taken: Taken,
+    before: Snapshot,
+    points: Iterable[Point],
+    expected: Tables | None = None,
 ) -> None:
     """Take a step again, with crashes; the caller asks again until there is an answer.
 
@@ -174,11 +179,12 @@ def crashed(
         taken: The step, and what came of it.
         before: The state in which it was taken.
         points: Where the process crashes.
+        expected: What lies there after the whole step; default what lies there now.
 
     Raises:
         Broken: It is answered otherwise, or leaves other rows.
     """
-    expected, step = world.tables(), taken.step
+    expected, step = expected or world.tables(), taken.step
     world.put_back(before)
     position, lost = world.last_committed(), False
     answer: str | None = None

@@ -57,7 +57,8 @@ class TurnBook:
         if verb in ("renew", "release", "complete", "prepare"):
             live = self.held is not None and self.held.live(moment)
             return ("" if verb in ("renew", "release") else None) if live else "claim_lost"
-        before = {"start_dispatch": "prepared", "refuse": "dispatching", "reject": "responded"}
+        before = {"start_dispatch": "prepared", "respond": "dispatching"}
+        before |= {"refuse": "dispatching", "reject": "responded"}
         if verb in before:
             return self._of_attempt(before[verb], moment)
         if verb == "ack":
@@ -80,7 +81,10 @@ class TurnBook:
             return "invalid_transition"
         attempt = self.attempts[number - 1]
         own = (attempt.owner, attempt.epoch) == self.held[:2]
-        return "" if own and attempt.status == status else "invalid_transition"
+        if not own or attempt.status != status:
+            return "invalid_transition"
+        same = moment.step.given.get("request_hash") in (None, attempt.hash)
+        return "" if same else "request_changed"
 
     def take(self, fact: Fact, moment: Moment) -> None:
         """The next event of the turn.

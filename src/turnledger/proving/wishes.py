@@ -25,12 +25,12 @@ _OFTEN = (
     *["queue.start_dispatch"] * 6,
     *["queue.ack"] * 5,
     *("queue.fail", "queue.fail", "queue.retry", "queue.resolve", "queue.renew", "queue.release"),
-    *("queue.recover", "queue.ack_dispatch", "queue.resume"),
+    *("queue.recover", "queue.ack_dispatch", "queue.resume", "queue.reorder", "queue.edit"),
     *["inbox.post"] * 3,
     *["inbox.claim_next"] * 4,
     *["inbox.confirm"] * 3,
     *("inbox.recover", "inbox.release"),
-    *("timers.create", "timers.create", "timers.fire_due", "timers.fire_due"),
+    *("timers.create", "timers.create", "timers.fire_due", "timers.fire_due", "timers.claim"),
     *["coordinator.begin"] * 3,
     *["coordinator.claim_next"] * 2,
     *["coordinator.claim", "coordinator.resume"] * 2,
@@ -39,6 +39,7 @@ _OFTEN = (
     *["coordinator.respond"] * 4,
     *("coordinator.complete", "coordinator.complete", "coordinator.refuse", "coordinator.reject"),
     *("coordinator.recover", "coordinator.resolve", "coordinator.fail", "coordinator.renew"),
+    *["coordinator.cancel"] * 2,
     *["runs.start"] * 3,
     *["operations.create_and_claim"] * 3,
     *["operations.complete"] * 3,
@@ -46,13 +47,14 @@ _OFTEN = (
     "threads.unarchive",
 )
 _SELDOM = (
-    *("queue.append_many", "queue.edit", "queue.delete", "queue.clear", "queue.reorder"),
+    *("queue.append_many", "queue.delete", "queue.clear"),
     *("queue.pause", "queue.fail_in_flight", "inbox.delete", "inbox.requeue"),
     *("timers.mark_due", "timers.pause", "timers.resume", "timers.delete", "timers.claim_due"),
-    *("coordinator.release", "coordinator.ack", "coordinator.cancel", "coordinator.touch"),
+    *("coordinator.release", "coordinator.ack", "coordinator.touch"),
     *("coordinator.late_response", "runs.renew", "runs.finish", "runs.interrupt"),
     *("operations.request_cancel", "recovery.run_once", "threads.archive", "threads.delete"),
 )
+CALLS = tuple(sorted({*_OFTEN, *_SELDOM}))
 
 
 class Wishes:
@@ -66,17 +68,21 @@ class Wishes:
         self._focus = [call for call in _OFTEN if call.partition(".")[0] in focus]
         self._seconds = 0.0
 
-    def next(self) -> Step:
-        """The next step: a fresh wish, or one of the last again, late or as a duplicate."""
+    def next(self, call: str | None = None) -> Step:
+        """The next step: a fresh wish, or one of the last again, late or as a duplicate.
+
+        Args:
+            call: Which one it is to be; default any.
+        """
         random = self._random
         wait = random.choice(_SKEW) if random.random() < 0.04 else random.choice(_PAUSES)  # noqa: PLR2004
         self._seconds = max(0.0, self._seconds + wait)
         number = len(self._steps)
-        if self._steps and random.random() < 0.08:  # noqa: PLR2004 - one of twelve comes again
+        if call is None and self._steps and random.random() < 0.08:  # noqa: PLR2004 - one of twelve comes again
             late = random.choice(self._steps[-12:])
             step = late._replace(number=number, seconds=self._seconds)
         else:
-            call = self._call()
+            call = call or self._call()
             step = Step(number, self._seconds, call, self._given(call))
         self._steps.append(step)
         return step
@@ -216,7 +222,8 @@ class Wishes:
             case _:
                 timers = [(one.thread_id, name) for name, one in self._known.timers.items()]
                 thread, name = self._one(timers or [(thread, "never")])
-                return {"thread_id": thread, "timer_id": name}
+                more = {"owner": self._one(OWNERS)} if verb == "claim" else {}
+                return {"thread_id": thread, "timer_id": name, **more}
 
     def _threads(self, _verb: str) -> Given:
         archived = [name for name, one in self._known.queues.items() if one.life == "archived"]
@@ -257,9 +264,10 @@ class Wishes:
             for number, one in enumerate(turn.attempts, 1)
             if one.status == "unknown"
         ]
+        sent = [name for name, one in turns.items() if one.latest and one.latest.status == "dispatching"]
         turn, attempt = self._one(unknown or [(name, 1) for name in turns] or [("never", 1)])
         if verb == "cancel":
-            return {"turn_id": self._one([*turns, turn]), "reason": "not wanted"}
+            return {"turn_id": self._one([*turns, *sent, *sent, turn]), "reason": "not wanted"}
         given: Given = {"turn_id": turn, "attempt": attempt}
         if verb == "late_response":
             return {**given, "response": "late"}
@@ -275,7 +283,10 @@ class Wishes:
         shown: Given = {"attempt": attempt}
         more: dict[str, Given] = {
             "renew": {"lease": self._one(LEASES)},
-            "prepare": {"request": self._one(("ask", "ask", "ask again"))},
+            "prepare": {
+                "request": self._one(("ask", "ask", "ask again")),
+                "attempt": self._one((None, None, None, attempt, attempt + 1)),
+            },
             "start_dispatch": shown,
             "respond": {**shown, "request_hash": latest.hash if latest else "0"},
             "refuse": {**shown, "error": "no", "retryable": self._one((True, False))},
