@@ -54,8 +54,7 @@ def looked_for(package: Path, seconds: float) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, str(SIMULATE), *arguments],
         env={**os.environ, "PYTHONPATH": str(package.parent)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=False,
     )

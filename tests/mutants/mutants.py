@@ -240,8 +240,8 @@ MUTANTS = (
         "an acked turn stays in the queue",
         "projection",
         "projections/queued_turns.py",
-        '''    ThreadQueue.Acked: (_this(state=sql("'acked'"), **_parameter("dispatch_id")),),''',
-        '''    ThreadQueue.Acked: (_this(**_parameter("dispatch_id")),),''',
+        """    ThreadQueue.Acked: (_this(state=sql("'acked'"), **_parameter("dispatch_id")),),""",
+        """    ThreadQueue.Acked: (_this(**_parameter("dispatch_id")),),""",
     ),
     Mutant(
         "a released message keeps its count of deliveries",
@@ -254,8 +254,8 @@ MUTANTS = (
         "an orphan's effect stays pending in its row",
         "projection",
         "projections/operations.py",
-        '''_becomes("hazardous_orphan", effect=sql("'unknown'"), **_REASON)''',
-        '''_becomes("hazardous_orphan", **_REASON)''',
+        """_becomes("hazardous_orphan", effect=sql("'unknown'"), **_REASON)""",
+        """_becomes("hazardous_orphan", **_REASON)""",
     ),
     Mutant(
         "what a lost claim knew isn't kept",

@@ -1,4 +1,4 @@
-"""Cuts the power at random under a ledger that works, and looks whether what was acknowledged stays.
+"""Cuts the power at random under a ledger that works: what was acknowledged must stay.
 
     python tests/power/cut.py                   20,000 images of each setting
     python tests/power/cut.py --images 500
@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.power.images import Outcome, images  # noqa: E402 - of a checkout only
-from tests.power.recording import (  # noqa: E402
+from tests.power.images import Outcome, images
+from tests.power.recording import (
     DELETE_EXTRA,
     WAL_FULL,
     WAL_LATE,

@@ -169,7 +169,7 @@ class _Disk(apsw.VFS):
         """The part of a file's name behind the database's; None of others and of shared memory."""
         text = name.filename() if isinstance(name, apsw.URIFilename) else str(name)
         tail = text.removeprefix(self.path)
-        return None if tail == text and text != self.path or tail == "-shm" else tail
+        return None if (tail == text and text != self.path) or tail == "-shm" else tail
 
     def xOpen(self, name: Any, flags: list[int]) -> "_File":  # noqa: N802 - SQLite's own names
         tail = None if name is None else self.told(name)

@@ -85,7 +85,9 @@ class _World:
         self.end_at = None
         page = self.ledger.log.read(after=auditor.position, limit=1_000)
         events = [
-            Happened(one.position, one.stream_id, one.type, one.data, to_microseconds(one.recorded_at))
+            Happened(
+                one.position, one.stream_id, one.type, one.data, to_microseconds(one.recorded_at)
+            )
             for one in page
         ]
         auditor.hear(step, self.now, answer, events)

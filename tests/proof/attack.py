@@ -1,10 +1,10 @@
 """The attacks of ./prove that need a program of their own; each tells what it found as JSON.
 
-    python tests/proof/attack.py kills --rounds 1000        kill -9, on SQLite and on PostgreSQL
-    python tests/proof/attack.py races --histories 10000    likewise; a copy without fences must fail
-    python tests/proof/attack.py fences --rounds 200        stale claims, clocks that jump, SIGSTOP
-    python tests/proof/attack.py rebuilt --histories 200    rebuilt rows against live ones
-    python tests/proof/attack.py answers --points 5000      server processes ended in the middle
+python tests/proof/attack.py kills --rounds 1000        kill -9, on SQLite and on PostgreSQL
+python tests/proof/attack.py races --histories 10000    likewise; a copy without fences must fail
+python tests/proof/attack.py fences --rounds 200        stale claims, clocks that jump, SIGSTOP
+python tests/proof/attack.py rebuilt --histories 200    rebuilt rows against live ones
+python tests/proof/attack.py answers --points 5000      server processes ended in the middle
 """
 
 import argparse
@@ -18,14 +18,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.postgresql.server import server  # noqa: E402 - of a checkout only
-from tests.proof.answers import answers  # noqa: E402
-from tests.proof.fences import fences  # noqa: E402
-from tests.proof.rebuilt import rebuilt  # noqa: E402
-from tests.proof.unfenced import unfenced  # noqa: E402
-from turnledger.proving.kills import kill_rounds  # noqa: E402
-from turnledger.proving.linear import Op, in_log_order  # noqa: E402
-from turnledger.proving.races import races  # noqa: E402
+from tests.postgresql.server import server
+from tests.proof.answers import answers
+from tests.proof.fences import fences
+from tests.proof.rebuilt import rebuilt
+from tests.proof.unfenced import unfenced
+from turnledger.proving.kills import kill_rounds
+from turnledger.proving.linear import Op, in_log_order
+from turnledger.proving.races import races
 
 Told = dict[str, Any]
 ON_SERVER = 0.1  # this part of the rounds and histories

@@ -160,8 +160,7 @@ def attacked(item: Item, *, short: bool, seed: int) -> Result:
     done = subprocess.run(
         [sys.executable, *program],
         cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=False,
     )

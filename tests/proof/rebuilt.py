@@ -63,4 +63,8 @@ def rebuilt(histories: int, seed: int) -> dict[str, Any]:
             same += _whole(simulation)
         noticed = _noticed(simulation)
     said = {"histories": histories, "same bytes": same, "rows": rows}
-    return {**said, "control: a changed row is noticed": noticed, "good": noticed and same == histories}
+    return {
+        **said,
+        "control: a changed row is noticed": noticed,
+        "good": noticed and same == histories,
+    }

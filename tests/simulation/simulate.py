@@ -1,8 +1,8 @@
 """Random histories of a whole ledger, audited and crashed; see turnledger.proving.simulation.
 
-    python tests/simulation/simulate.py                        30,000 histories
-    python tests/simulation/simulate.py --histories 500 --from 7
-    python tests/simulation/simulate.py --seed 12345           one, again, told step by step
+python tests/simulation/simulate.py                        30,000 histories
+python tests/simulation/simulate.py --histories 500 --from 7
+python tests/simulation/simulate.py --seed 12345           one, again, told step by step
 """
 
 import argparse

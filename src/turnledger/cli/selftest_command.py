@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--seed", type=int, default=0, show_default=True, metavar="NUMBER", help="Where chance begins."
 )
 def selftest(*, minutes: float, seed: int) -> int:
-    """Attack ledgers made for it beside this one, on the same disk or server, which isn't touched."""
+    """Attack ledgers that are made for it, on the disk or server of this one."""
     from turnledger.proving.selftest import place_of, run  # noqa: PLC0415 - for this one alone
 
     session = current()

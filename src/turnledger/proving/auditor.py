@@ -59,9 +59,7 @@ class Auditor:
         """Likewise."""
         return self.inboxes.setdefault(thread_id, InboxBook())
 
-    def hear(
-        self, step: Step, now: datetime, answer: str, events: Iterable[Happened]
-    ) -> None:
+    def hear(self, step: Step, now: datetime, answer: str, events: Iterable[Happened]) -> None:
         """A call was answered.
 
         Args:
@@ -251,5 +249,3 @@ def _stripped(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _stripped(v) for k, v in value.items() if k not in ("duplicate", "claim")}
     return value
-
-

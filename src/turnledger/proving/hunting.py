@@ -1,7 +1,7 @@
 """Many histories, in several processes, until one breaks a rule or the time is out."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from itertools import islice
@@ -51,8 +51,10 @@ class Hunt(NamedTuple):
 
     def with_(self, other: "Hunt") -> "Hunt":
         """Both together."""
-        counts = (one + two for one, two in zip(self[:3], other[:3], strict=True))
-        return Hunt(*counts, self.found or other.found)
+        histories, calls, crashes = (
+            one + two for one, two in zip(self[:3], other[:3], strict=True)
+        )
+        return Hunt(histories, calls, crashes, self.found or other.found)
 
 
 def hunt(
@@ -122,7 +124,7 @@ def explained(failure: Failure, folder: Path) -> Found:
 
 
 @contextmanager
-def simulated(folder: Path, steps: int = STEPS) -> Iterator[Simulation]:
+def simulated(folder: Path, steps: int = STEPS) -> Generator[Simulation]:
     """A simulation in a folder, of which nothing is left."""
     with TemporaryDirectory(prefix="turnledger-", dir=folder) as place:
         world = World(Path(place))
@@ -133,7 +135,7 @@ def simulated(folder: Path, steps: int = STEPS) -> Iterator[Simulation]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> Generator[None]:
     """Clocks that step are what it is about: let nobody be warned of them."""
     log = logging.getLogger("turnledger")
     level = log.level

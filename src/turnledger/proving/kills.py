@@ -88,9 +88,7 @@ class _Told:
                     pass
 
 
-def kill_rounds(
-    place: str, rounds: int, *, seed: int = 0, seconds: float = float("inf")
-) -> Kills:
+def kill_rounds(place: str, rounds: int, *, seed: int = 0, seconds: float = float("inf")) -> Kills:
     """Let processes work, and kill them, again and again.
 
     Args:

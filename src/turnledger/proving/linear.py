@@ -48,11 +48,9 @@ class State(NamedTuple):
 
 def apply(state: State, op: Op) -> tuple[int, State]:
     """What one caller alone would be answered, and the state after it."""
-    if op.verb == "claim":
-        if state.owner or not state.left:
-            return 0, state
+    if op.verb == "claim" and not state.owner and state.left:
         return state.epoch + 1, State(state.left, state.epoch + 1, op.owner)
-    if (state.owner, state.epoch) != (op.owner, op.epoch):
+    if op.verb == "claim" or (state.owner, state.epoch) != (op.owner, op.epoch):
         return 0, state
     free = State(state.left, state.epoch)
     match op.verb:

@@ -47,9 +47,7 @@ class Races(NamedTuple):
     noticed: int = 0
 
 
-def races(
-    place: str, histories: int, *, seed: int = 0, seconds: float = inf
-) -> Races:
+def races(place: str, histories: int, *, seed: int = 0, seconds: float = inf) -> Races:
     """Let processes race, and check each thread's history.
 
     Args:
@@ -94,7 +92,7 @@ def _raced(url: str, ledger: Ledger, count: int, seed: str) -> dict[str, list[Op
     return found
 
 
-def _race(  # noqa: PLR0913 - what a process is given
+def _race(  # noqa: PLR0913, PLR0917 - what a process is given
     url: str, owner: str, threads: Sequence[str], seed: str, barrier: Any, answers: Any
 ) -> None:
     random = chance.Random(f"{seed} {owner}")  # noqa: S311 - repeatable
@@ -179,5 +177,3 @@ def _logs(ledger: Ledger) -> dict[str, list[tuple[str, int]]]:
 
 def _sum(one: Races, other: Races) -> Races:
     return Races(*(a + b for a, b in zip(one, other, strict=True)))
-
-

@@ -79,8 +79,14 @@ def run(place: str, minutes: float, seed: int = 0) -> Iterator[Attack]:
             figures = attack(minutes * 60 * share)
         except Broken as error:
             broken = str(error)
-        about = {"figures": figures, "seed": seed, "seconds": steady() - start}
-        yield Attack(name=name, claim=claim, broken=broken, **about)  # type: ignore[arg-type] # pyright: ignore
+        yield Attack(
+            name=name,
+            claim=claim,
+            figures=figures,
+            seed=seed,
+            seconds=steady() - start,
+            broken=broken,
+        )
 
 
 def _simulated(folder: Path, jobs: int, seconds: float, seed: int) -> str:

@@ -1,4 +1,4 @@
-"""The way out: from wherever a history stands, all of it comes to an end, by what anybody may do."""
+"""The way out: from wherever a history stands, all of it comes to an end."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

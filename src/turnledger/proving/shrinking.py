@@ -30,9 +30,7 @@ def shrunk(simulation: Simulation, failure: Failure, seconds: float = 20.0) -> F
     return best
 
 
-def _fails(
-    simulation: Simulation, steps: Sequence[Step], seed: int, rule: str
-) -> Failure | None:
+def _fails(simulation: Simulation, steps: Sequence[Step], seed: int, rule: str) -> Failure | None:
     try:
         simulation.repeat(steps, seed)
     except Failure as failure:

@@ -1,10 +1,10 @@
 """Histories of a whole ledger: random, but each repeats with its seed; audited, and crashed.
 
 Several owners work on all aggregates of one ledger, rightly and wrongly, while the clock jumps.
-Every answer and every event is audited. Some calls are given twice, from the same state: once whole,
-and once with crashes before or after a statement, or between the commit and the answer, after which
-the caller asks again. Both must have the same answer, and leave the same rows in every table; so
-what comes after is the same as well. It goes on from the crashed one.
+Every answer and every event is audited. Some calls are given twice, from the same state: once
+whole, and once with crashes before or after a statement, or between the commit and the answer,
+after which the caller asks again. Both must have the same answer, and leave the same rows in every
+table; so what comes after is the same as well. It goes on from the crashed one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -97,9 +97,7 @@ class Simulation:
             raise Failure(seed, steps, error, self._wished) from error
         return steps
 
-    def _go(
-        self, auditor: Auditor, wished: Iterable[Step], steps: list[Step], seed: int
-    ) -> None:
+    def _go(self, auditor: Auditor, wished: Iterable[Step], steps: list[Step], seed: int) -> None:
         self.world.put_back()
         for step in wished:
             steps.append(step)

@@ -106,7 +106,7 @@ class TurnBook:
         known = 1 <= data["attempt"] <= len(self.attempts)
         attempt = self.attempts[data["attempt"] - 1] if known else None
         must(attempt and attempt.status == status, f"it must be {status} before", event=data)
-        assert attempt is not None  # noqa: S101 - for the type checkers
+        assert isinstance(attempt, Attempt)  # noqa: S101 - for the type checkers
         return attempt
 
     def _own(self, data: Any, status: str, moment: Moment) -> Attempt:

@@ -1,5 +1,6 @@
-"""A whole ledger on SQLite in one process: with a clock that is set, names that can be repeated, and
-crashes before and after any statement.
+"""A whole ledger on SQLite in one process, which can be repeated and crashed at any statement.
+
+Its clock is set, and the names that it makes come of the calls alone.
 
 The store is the real one, on a real file. A crash drops the process's side of it, connection and
 all, in the middle of whatever it was doing; the next call finds the file as it lies there.
@@ -130,7 +131,7 @@ class World:
 
     def _opened(self) -> Ledger:
         backend = Backend(self._store, self.clock, SETTINGS)
-        backend.new_id = self._name  # type: ignore[assignment] # pyright: ignore
+        vars(backend)["new_id"] = self._name
         held = self._store.held()
         if not isinstance(held.cursor, Driver):
             held.cursor = Driver(held.cursor, self)
@@ -219,7 +220,10 @@ class World:
     def events(self, after: int) -> list[Happened]:
         """The events behind a position."""
         rows = self._store.held().driver.execute(_BEHIND, (after,)).fetchall()
-        return [Happened(*row[:3], decode(row[3]), row[4]) for row in rows]
+        return [
+            Happened(position, stream, kind, decode(data), recorded_at)
+            for position, stream, kind, data, recorded_at in rows
+        ]
 
     def verify(self) -> Verification:
         """See `Ledger.verify`."""
