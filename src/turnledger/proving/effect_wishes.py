@@ -1,6 +1,5 @@
 """What is wished of coordinator turns, runs and operations."""
 
-from collections.abc import Callable
 from random import Random
 from typing import Any
 

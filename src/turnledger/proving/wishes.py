@@ -1,11 +1,14 @@
 """What several owners wish, at random: mostly what makes sense now, now and then what doesn't."""
 
-from collections.abc import Callable
 from random import Random
+from typing import TYPE_CHECKING
 
 from turnledger.proving.auditor import Auditor
 from turnledger.proving.calls import Given, Step
 from turnledger.proving.effect_wishes import KEYS, LEASES, OWNERS, EffectWishes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 THREADS = ("a", "b", "c")
 _PAUSES = (*(0,) * 22, 0.001, 1, 9, 9, 30, 61, 61, 120, 3_601, 90_000)

@@ -209,7 +209,7 @@ class World:
         cursor = self._store.held().driver.cursor()
         found: Tables = {}
         for name in ("events", "streams", *(table.name for table in TABLES)):
-            found[name] = sorted(cursor.execute(f"SELECT * FROM {name}"), key=repr)  # noqa: S608
+            found[name] = cursor.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()  # noqa: S608
         return found
 
     def last_committed(self) -> int:
