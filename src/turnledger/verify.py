@@ -15,8 +15,8 @@ from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper, damaged
 from turnledger.infrastructure.merging import merged
-from turnledger.infrastructure.replay import Replay
 from turnledger.infrastructure.pages import PAGE, page_behind
+from turnledger.infrastructure.replay import Replay
 from turnledger.infrastructure.rows import BEHIND, UNNUMBERED
 from turnledger.infrastructure.schema import TABLES, streams
 from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, Cursor, Row, run

@@ -24,6 +24,7 @@ from turnledger.cli import (
     purge_command,
     replay_command,
     run_command,
+    selftest_command,
     settling_command,
     state_command,
     stats_command,
@@ -136,6 +137,7 @@ for module in (
     migrate_command,
     purge_command,
     demo_command,
+    selftest_command,
 ):
     for command in module.COMMANDS:
         main.add_command(command)

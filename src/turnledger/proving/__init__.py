@@ -1,0 +1,1 @@
+"""Attacks on a ledger: simulated histories, kill -9, races; see docs/proof.md."""
