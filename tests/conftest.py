@@ -40,30 +40,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="How often a worker is killed at random while it does so many turns.",
     )
     parser.addoption(
+        "--past-positions",
+        type=int,
+        default=40,
+        metavar="COUNT",
+        help="At how many random positions the past is asked all that the present was.",
+    )
+    parser.addoption(
         "--rebuild-kills",
         type=int,
         default=3,
         metavar="COUNT",
         help="How many rebuilds are killed at random while others write and read.",
-    )
-    parser.addoption(
-        "--pasts",
-        type=int,
-        default=8,
-        metavar="COUNT",
-        help="At how many positions the past is to answer as the present did.",
-    )
-    parser.addoption(
-        "--damages",
-        type=int,
-        default=60,
-        metavar="COUNT",
-        help="How many random damages to a ledger's file are to be found.",
-    )
-    parser.addoption(
-        "--damage-seed",
-        type=int,
-        default=1,
-        metavar="SEED",
-        help="With which one they begin.",
     )

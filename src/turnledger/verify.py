@@ -19,10 +19,12 @@ from turnledger.infrastructure.pages import PAGE, page_behind
 from turnledger.infrastructure.replay import Replay
 from turnledger.infrastructure.rows import BEHIND, UNNUMBERED
 from turnledger.infrastructure.schema import TABLES, streams
-from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, Cursor, Row, run
+from turnledger.infrastructure.statement import EVERYTHING, POSTGRESQL, SQLITE, Cursor, Row, run
 from turnledger.infrastructure.store import Store
 
 _AT_ONCE = 200  # events, for each of which the same is done before what comes next
+
+_MOST_OF_FILE = 20  # findings
 
 _FORM = list(streams.columns).index(streams.c.form)
 _MAPPER = LedgerMapper(REGISTRY)
@@ -35,7 +37,7 @@ class Finding:
     """Something that isn't as it ought to be.
 
     Attributes:
-        where: events, or the table; or the bundle.
+        where: events, or the table; or the bundle; or the file, for what SQLite finds in it.
         position: Of the event, if it is one.
         row: The key of the row, if it is one.
     """
@@ -84,7 +86,7 @@ def verify(store: Store, progress: Progress | None = None) -> Verification:
             inspection.events(run(cursor, dialect, BEHIND, rest).fetchall())
             if dialect == POSTGRESQL:
                 inspection.events(run(cursor, dialect, UNNUMBERED, {}).fetchall())
-            inspection.read_models(cursor)
+            inspection.read_models(cursor, dialect)
         return inspection.result()
     finally:
         inspection.replay.close()
@@ -140,7 +142,7 @@ class _Inspection:
     def _bad(self, position: int, message: str) -> None:
         self._findings.append(Finding(where="events", position=position, message=message))
 
-    def read_models(self, cursor: Cursor) -> None:
+    def read_models(self, cursor: Cursor, dialect: str) -> None:
         """The rows as they are against the rows as they ought to be."""
         for table in TABLES:
             columns = list(table.columns)
@@ -153,6 +155,8 @@ class _Inspection:
                 if not self.replay.is_unread(table.name, was or ought or ()):
                     self._row(table, place, was, ought)
         self._heads(cursor)
+        if dialect == SQLITE:
+            self._file(cursor)
 
     def _unlike(
         self, stored: Iterator[Row], replayed: Iterator[Row]
@@ -173,8 +177,16 @@ class _Inspection:
                 continue
             if was and ought and was[_FORM] < ought[_FORM]:
                 self._notes.append(f"the head row of {place[0]} is of an older release's form")
-                was = ought  # noqa: PLW2901 - it is made anew at its first use
+                anew = slice(_FORM, _FORM + 2)  # that, and the state: at its first use
+                was = (*was[: anew.start], *ought[anew], *was[anew.stop :])  # noqa: PLW2901
             self._row(streams, place, was, ought)
+
+    def _file(self, cursor: Cursor) -> None:
+        """What SQLite itself finds: an index that no longer leads to the rows, say."""
+        for (message,) in cursor.execute(f"PRAGMA integrity_check({_MOST_OF_FILE})"):
+            if message != "ok":
+                found = Finding(where="file", row="integrity_check", message=message)
+                self._findings.append(found)
 
     def _row(self, table: Table, place: Row, was: Row | None, ought: Row | None) -> None:
         self.rows += was is not None

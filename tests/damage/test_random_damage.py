@@ -1,12 +1,10 @@
-"""Whatever is changed behind the ledger's back is found, and named.
-
-`pytest tests/damage --damages 10000 --damage-seed 7` is the long run.
-"""
+"""Damage at random places is found, and named; see damage.py, which also makes the long runs."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -14,76 +12,91 @@ from random import Random
 import pytest
 
 import turnledger
-from tests.conformance.audit.conftest import Host
-from tests.conformance.conftest import Clock
-from tests.damage.damaging import Damaging, Expected
-from turnledger import Finding, Verification
+from tests.conformance.stores import (
+    empty_database,
+    empty_ledger,
+    fresh_store,
+    kind,
+    postgresql_server,
+)
+from tests.damage.damage import MODELS, damaged, lived
+from turnledger import StoreDamaged, StoreError
 
-EVENTS = 250
+__all__ = ["empty_database", "empty_ledger", "fresh_store", "kind", "postgresql_server"]
+
+SEED = 20_260_105
+PLACES = {"sqlite": 80, "postgresql": 40}
+CUTS, BYTES = 3, 60
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A ledger at rest, in which all kinds of things have happened."""
-    path, clock = tmp_path_factory.mktemp("whole") / "ledger.db", Clock()
-    with turnledger.open(path, clock=clock) as ledger:
-        host = Host(ledger, clock, 21)
-        while ledger.wait_for_change(0, 0) < EVENTS:
-            host.act()
+    """The file of a ledger in which things of all kinds have happened."""
+    path = tmp_path_factory.mktemp("damage") / "ledger.db"
+    lived(path, SEED)
     return path
 
 
-def verified(path: Path) -> Verification:
-    with turnledger.open(path, read_only=True) as ledger:
-        return ledger.verify()
-
-
-def names(found: Finding, expected: Expected) -> bool:
-    if expected.position is not None:
-        return found.position == expected.position
-    return (found.where, found.row) == (expected.table, expected.key)
-
-
-def test_each_damage_is_found_and_named(
-    whole: Path, tmp_path: Path, pytestconfig: pytest.Config
+def test_what_is_damaged_at_random_is_found_and_named(
+    fresh_store: Callable[[str], str], kind: str
 ) -> None:
-    damages: int = pytestconfig.getoption("--damages")
-    first: int = pytestconfig.getoption("--damage-seed")
-    with turnledger.open(whole, read_only=True) as ledger:
-        assert ledger.verify().ok
-        checkpoint = ledger.checkpoint()
-    path = tmp_path / "damaged.db"
-    for seed in range(first, first + damages):
+    url = fresh_store("damaged")
+    lived(url, SEED, 100)
+    at = damaged(url, SEED, PLACES[kind], quiet=True)
+    assert at.misses == []
+    assert at.found.total() == PLACES[kind]
+    assert at.is_whole
+
+
+def test_an_end_that_was_cut_off_with_all_that_follows_from_it_shows_against_a_checkpoint(
+    whole: Path, tmp_path: Path
+) -> None:
+    random, path = Random(SEED), tmp_path / "cut.db"
+    for _ in range(CUTS):
         shutil.copy(whole, path)
-        expected = Damaging(path, seed).once()
-        told = f"seed {seed}: {expected.what}"
-        if expected.by_checkpoint:
-            with turnledger.open(path, read_only=True) as ledger:
-                assert ledger.check(checkpoint).reason == "changed", told
-            continue
-        findings = verified(path).findings
-        assert findings, told
-        if expected.position is not None:
-            assert names(findings[0], expected), (told, findings[0])
+        with turnledger.open(path) as ledger:
+            checkpoint = ledger.checkpoint()
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("DROP TRIGGER events_no_delete")
+            left = random.randrange(checkpoint.size)
+            database.execute("DELETE FROM events WHERE position > ?", (left,))
+        with turnledger.open(path) as ledger:
+            assert not ledger.verify().ok
+            ledger.rebuild()
+            assert ledger.verify().ok, "the control: without a checkpoint nothing is missing"
+            assert ledger.check(checkpoint).reason == "cut"
+
+
+def test_a_bit_anywhere_in_the_file_is_found_or_means_nothing(whole: Path, tmp_path: Path) -> None:
+    random, path, stored = Random(SEED), tmp_path / "flipped.db", whole.read_bytes()
+    rows = everything(whole)
+    found = 0
+    for _ in range(BYTES):
+        changed, place = bytearray(stored), random.randrange(len(stored))
+        changed[place] ^= 1 << random.randrange(8)
+        path.write_bytes(changed)
+        if is_found(path):
+            found += 1
         else:
-            assert any(names(one, expected) for one in findings), (told, findings)
+            assert everything(path) == rows, place
+    assert found > BYTES / 5  # the rest is free space, mostly
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_cut_end_is_found_by_a_checkpoint_and_by_nothing_else(
-    whole: Path, tmp_path: Path, seed: int
-) -> None:
-    path = tmp_path / "cut.db"
-    shutil.copy(whole, path)
-    with turnledger.open(path) as ledger:
-        checkpoint = ledger.checkpoint()
-    left = Random(seed).randrange(1, checkpoint.size)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DROP TRIGGER events_no_delete")
-        connection.execute("DELETE FROM events WHERE position > ?", (left,))
-    assert not verified(path).ok
-    with turnledger.open(path) as ledger:
-        ledger.rebuild()  # so that nothing but the end is missing
-        assert ledger.verify().ok
-        checked = ledger.check(checkpoint)
-    assert (checked.ok, checked.reason) == (False, "cut")
+def is_found(path: Path) -> bool:
+    """Whether turnledger finds that a file isn't as it ought to be, and says so in its words."""
+    try:
+        with turnledger.open(path, read_only=True) as ledger:
+            sound = all(check.status != "problem" for check in ledger.doctor())
+            return not (sound and ledger.verify().ok)
+    except StoreDamaged:
+        return True
+    except StoreError as error:
+        return "malformed" in str(error)
+
+
+def everything(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of which verify speaks: not the schema's text, nor which ledger it is."""
+    names = ("events", *MODELS)
+    with closing(sqlite3.connect(path)) as database:
+        database.text_factory = bytes
+        return {name: database.execute(f"SELECT * FROM {name}").fetchall() for name in names}

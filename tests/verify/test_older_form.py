@@ -121,3 +121,11 @@ def test_the_control_has_the_form_of_this_release(file: File) -> None:
         assert ledger.queue.why_blocked("busy") == "failed_head"
         assert ledger.queue.append("busy", {}).queue_order == 4
     assert file.verify().ok
+
+
+def test_what_else_such_a_row_says_is_looked_at(file: File) -> None:
+    statement = "UPDATE streams SET form = 0, expires_at = expires_at + 1 WHERE stream_id = ?"
+    file.damage(statement, "thread_queue:flying")
+    [finding] = file.findings()
+    assert (finding.where, finding.row) == ("streams", "thread_queue:flying")
+    assert finding.message == "expires_at isn't what the events say"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {"sqlite": 120, "postgresql": 60}
 KINDS_OF_EVENTS = 30  # that even the shorter histories have
+EVERY = 12
 
 
 def acted(host: Host, last: int) -> int:
@@ -31,15 +33,13 @@ def acted(host: Host, last: int) -> int:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_past_answers_as_the_present_did(
-    new_host: Callable[[int], Host], kind: str, seed: int, pytestconfig: pytest.Config
+    new_host: Callable[[int], Host], kind: str, seed: int
 ) -> None:
-    pasts: int = pytestconfig.getoption("--pasts")
-    commands = max(COMMANDS[kind], pasts)
     host, position = new_host(seed), 0
     recorded: dict[int, tuple[datetime, Known, Asked]] = {}
-    for number in range(commands):
+    for number in range(COMMANDS[kind]):
         position = acted(host, position)
-        if number % max(1, commands // pasts) == 0:
+        if number % EVERY == 0:
             known = Known(host.ledger)
             recorded[position] = host.clock.now, known, asked(host.ledger, known)
     for position, (now, known, live) in recorded.items():
@@ -47,8 +47,30 @@ def test_the_past_answers_as_the_present_did(
             assert (past.position, past.now, past.unread) == (position, now, {})
             assert asked(past, known) == live
             assert past.verify().findings == ()
-    assert len(recorded) >= pasts
     assert len({event.type for event in host.ledger.log.read()}) >= KINDS_OF_EVENTS
+
+
+def told(answers: Asked) -> str:
+    """Answers in short: a thousand of them, each with the whole log, would fill the memory."""
+    return hashlib.sha256(repr(answers).encode(errors="surrogatepass")).hexdigest()
+
+
+def test_at_random_positions_the_past_answers_as_the_present_did(
+    new_host: Callable[[int], Host], kind: str, pytestconfig: pytest.Config
+) -> None:
+    count: int = pytestconfig.getoption("--past-positions")
+    wanted = count if kind == "sqlite" else count // 6
+    host, position = new_host(5), 0
+    recorded: dict[int, tuple[datetime, Known, str]] = {}
+    while len(recorded) < wanted:
+        position = acted(host, position)
+        if host.chance(0.4):
+            known = Known(host.ledger)
+            recorded[position] = host.clock.now, known, told(asked(host.ledger, known))
+    for position, (now, known, live) in recorded.items():
+        with host.ledger.as_of(position) as past:
+            assert (past.position, past.now, past.unread) == (position, now, {})
+            assert told(asked(past, known)) == live, f"at position {position}"
 
 
 def of_scope(ledger: Ledger, scope: dict[str, Any], known: Known) -> Asked:
