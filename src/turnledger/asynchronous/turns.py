@@ -72,10 +72,19 @@ class AsyncTurns:
 
     def _stopped(self, grace_seconds: float) -> None:
         if self._is_stopping:
-            self.cancel_bodies()
+            self._stopped_again()
             return
         self.stop()
         self._grace = self._loop.call_later(grace_seconds, self.cancel_bodies)
+
+    def _stopped_again(self) -> None:
+        """End the grace period; or, if nothing is in hand, let the signal do what it did before."""
+        number = self._signal
+        if self.in_hand or number is None:
+            self.cancel_bodies()
+        else:
+            self.end_signal()
+            signal.raise_signal(number)
 
     def cancel_bodies(self) -> None:
         """End the blocks of all turns in hand: each records what is known."""

@@ -91,6 +91,10 @@ class Hands:
                 if not tries:
                     raise
 
+    def stop_waiting(self) -> None:
+        """Wait no more, for as long as a turn is in hand."""
+        self._backend.store.stop_waiting()
+
     # --- messages for the running turn
 
     def next_message(self, turn: Standing) -> MessageClaim | None:

@@ -140,6 +140,8 @@ class Turns:
         claims = self._hands.queue.claim_next(self.owner, limit=most, lease=self.plan.lease_seconds)
         for claim in claims:
             self._take(claim)
+        if claims:
+            self._hands.stop_waiting()
         return bool(claims)
 
     def _take(self, claim: Claim) -> None:
