@@ -37,15 +37,12 @@ class Loop(Worker):
         self._process.send_signal(number)
 
     def insist(self, number: int) -> None:
-        """Signal again and again until it ends: two signals at the same moment are one."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.2)
-        for _ in range(100):
-            if self._process.poll() is not None:
-                return
-            self._process.send_signal(number)
+        """Signal once more; and again, if that one came at the same moment as the one before."""
+        for pause in (0.5, 15, 15):
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(0.5)
+                self._process.wait(pause)
+            if self._process.poll() is None:
+                self._process.send_signal(number)
 
     def end(self) -> int:
         """Wait for the end; returns the status."""
