@@ -50,6 +50,11 @@ def wait_for_change(store: "SqliteStore", since: int, timeout: float) -> int:
         pause = min(pause * _GROWTH, _LONGEST_PAUSE[watch.works])
 
 
+def stop_waiting(store: "SqliteStore") -> None:
+    """Nothing is to be done: no connection goes on listening here."""
+    del store
+
+
 def _data_version(store: "SqliteStore") -> int:
     with store.reading() as cursor:
         version: int = cursor.execute("PRAGMA data_version").fetchone()[0]

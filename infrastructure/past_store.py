@@ -148,6 +148,9 @@ class PastStore:
 
     wait_for_work = wait_for_change
 
+    def stop_waiting(self) -> None:
+        """Nothing: nobody is woken here."""
+
     def _must_be_open(self) -> None:
         if self._closed.is_set():
             raise StoreError(self.url, "the ledger was closed")

@@ -297,3 +297,4 @@ class PostgresqlStore(Connections):
 
     wait_for_change = waiting.wait_for_change
     wait_for_work = waiting.wait_for_work
+    stop_waiting = waiting.stop_waiting

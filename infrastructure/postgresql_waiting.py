@@ -76,9 +76,9 @@ def _stop_listening(held: Held) -> None:
 def wait_for_work(store: Store, since: int, timeout: float) -> int:
     """Wait until somebody announces that there may be something to do, or the time is out.
 
-    The connection goes on listening when this returns: what is announced while its thread looks
-    for something to do ends the next wait. A new connection may have missed something, so its
-    first wait is over at once.
+    The connection goes on listening when this returns, until `stop_waiting`: what is announced
+    while its thread looks for something to do ends the next wait. One that didn't listen may have
+    missed something, so its first wait is over at once.
 
     Args:
         store: Whose thread's connection listens.
@@ -113,3 +113,15 @@ def _listen_for_work(held: Held) -> bool:
 
 def _hear(seconds: float, held: Held) -> bool:
     return any(True for _ in held.driver.notifies(timeout=seconds, stop_after=1))
+
+
+def stop_waiting(store: Store) -> None:
+    """Let this thread's connection hear nothing more, as long as nobody waits on it."""
+    with suppress(StoreError, Conflict):
+        store.ask(_stop_listening_for_work)
+
+
+def _stop_listening_for_work(held: Held) -> None:
+    if held.listens_for_work:
+        held.listens_for_work = False
+        held.cursor.execute(f"UNLISTEN {WORK_CHANNEL}")

@@ -133,9 +133,8 @@ class SqliteStore:
         """Wait until there is an event behind a position; see `changes`."""
         return changes.wait_for_change(self, since, timeout)
 
-    def wait_for_work(self, since: int, timeout: float) -> int:
-        """Likewise: here one is told of every change."""
-        return changes.wait_for_change(self, since, timeout)
+    wait_for_work = changes.wait_for_change  # here one is told of every change
+    stop_waiting = changes.stop_waiting
 
     def last_position(self) -> int:
         """The position of the last event; 0 if there is none."""

@@ -104,6 +104,10 @@ class Store(Protocol):
         """
         ...
 
+    def stop_waiting(self) -> None:
+        """This thread doesn't wait for work any more, for a while at least."""
+        ...
+
     def last_position(self) -> int:
         """The position of the last event; 0 if there is none."""
         ...

@@ -36,6 +36,7 @@ class AsyncTurns:
         self._ahead: deque[AsyncTurnInHand] = deque()
         self._claiming: asyncio.Task[None] | None = None
         self._seen = -1
+        self._is_woken = False  # for something to do, likely
         self._is_stopping = False
         self._woken = asyncio.Event()
         self._signal: int | None = None
@@ -72,10 +73,19 @@ class AsyncTurns:
 
     def _stopped(self, grace_seconds: float) -> None:
         if self._is_stopping:
-            self.cancel_bodies()
+            self._stopped_again()
             return
         self.stop()
         self._grace = self._loop.call_later(grace_seconds, self.cancel_bodies)
+
+    def _stopped_again(self) -> None:
+        """End the grace period; or, if nothing is in hand, let the signal do what it did before."""
+        number = self._signal
+        if self.in_hand or number is None:
+            self.cancel_bodies()
+        else:
+            self.end_signal()
+            signal.raise_signal(number)
 
     def cancel_bodies(self) -> None:
         """End the blocks of all turns in hand: each records what is known."""
@@ -137,6 +147,8 @@ class AsyncTurns:
             await self._wait_for_room()
             return
         try:
+            if self._was_woken() and await self._claimed(self._plan.limit - held):
+                return
             found = await self._crew.run(self._plan.pace.look)
             if found.is_ready and await self._claimed(self._plan.limit - held):
                 return
@@ -183,10 +195,15 @@ class AsyncTurns:
             first = asyncio.FIRST_COMPLETED
             await asyncio.wait([change, woken], timeout=seconds, return_when=first)
             if change.done():
+                self._is_woken = self._plan.hands.hears_of_work and self._seen >= 0
                 self._seen = change.result()
         finally:
             change.cancel()
             woken.cancel()
+
+    def _was_woken(self) -> bool:
+        woken, self._is_woken = self._is_woken, False
+        return woken
 
     def _said(self) -> None:
         """Something has changed here: a turn was settled, or it is to stop. From any thread."""

@@ -110,3 +110,8 @@ class WorkWatch(Watch):
 
     def _look(self, seconds: float) -> int:
         return self._store.wait_for_work(self._position, seconds)
+
+    def _wanted(self) -> bool:
+        if not self._waiting:
+            self._store.stop_waiting()
+        return super()._wanted()

@@ -29,11 +29,13 @@ class Hands:
     Attributes:
         queue: Carries out the commands.
         renewer: Keeps the claims.
+        hears_of_work: Whoever is woken has something to do, likely; else by whatever changed.
     """
 
     def __init__(self, backend: Backend, queue: Queue, inbox: Inbox, renewer: Renewer) -> None:
         """Take what the ledger's services share, and the services."""
         self._backend = backend
+        self.hears_of_work = backend.store.writer is None
         self.queue = queue
         self._inbox = inbox
         self.renewer = renewer
@@ -90,6 +92,10 @@ class Hands:
                 tries -= 1
                 if not tries:
                     raise
+
+    def stop_waiting(self) -> None:
+        """Wait no more, for as long as a turn is in hand."""
+        self._backend.store.stop_waiting()
 
     # --- messages for the running turn
 

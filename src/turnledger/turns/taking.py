@@ -52,6 +52,7 @@ class Turns:
         self._pace = plan.pace
         self._ahead: deque[TurnInHand] = deque()
         self._seen = -1
+        self._is_woken = False  # for something to do, likely
         self._is_stopping = False
         self._signal: StopSignal | None = None
 
@@ -123,6 +124,8 @@ class Turns:
             self._hands.wait_for_room()
             return
         try:
+            if self._was_woken() and self._claimed(self.plan.limit - held):
+                return
             found = self._pace.look()
             if found.is_ready and self._claimed(self.plan.limit - held):
                 return
@@ -140,6 +143,8 @@ class Turns:
         claims = self._hands.queue.claim_next(self.owner, limit=most, lease=self.plan.lease_seconds)
         for claim in claims:
             self._take(claim)
+        if claims:
+            self._hands.stop_waiting()
         return bool(claims)
 
     def _take(self, claim: Claim) -> None:
@@ -153,8 +158,13 @@ class Turns:
         while not self._is_stopping and (left := end - steady()) > 0:
             seen = self._hands.wait_for_work(self._seen, left)
             if seen > self._seen:
+                self._is_woken = self._hands.hears_of_work and self._seen >= 0
                 self._seen = seen
                 return
+
+    def _was_woken(self) -> bool:
+        woken, self._is_woken = self._is_woken, False
+        return woken
 
     def _sleep(self, seconds: float) -> None:
         end = steady() + seconds

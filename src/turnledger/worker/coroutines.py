@@ -8,7 +8,7 @@ from typing import Any
 
 from turnledger.asynchronous import AsyncLedger, AsyncTurnInHand, AsyncTurns
 from turnledger.claiming import MINUTE, Seconds
-from turnledger.domain.errors import ClaimLost, InvalidPayload, LedgerError, NoEffect
+from turnledger.domain.errors import ClaimLost, InvalidPayload, NoEffect
 from turnledger.domain.identifier import check_count
 from turnledger.domain.retry_policy import RetryPolicy
 from turnledger.infrastructure.clock import steady
@@ -125,10 +125,10 @@ class AsyncWorker:
             await self._function(turn)
         except NoEffect as error:
             return await self._failed(turn, error, since)
-        except LedgerError:
+        except ClaimLost:
             raise
         except Exception as error:
-            if turn.dispatch_id is not None or turn.is_settled:
+            if turn.dispatch_id is not None or turn.is_settled or turn.is_in_doubt:
                 raise
             return await self._failed(turn, error, since)
         if turn.result is None:

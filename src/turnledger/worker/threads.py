@@ -197,10 +197,10 @@ class Worker:
             self._function(turn)
         except NoEffect as error:
             return self._failed(turn, error, since)
-        except LedgerError:
+        except ClaimLost:
             raise
         except Exception as error:
-            if turn.dispatch_id is not None or turn.is_settled:
+            if turn.dispatch_id is not None or turn.is_settled or turn.is_in_doubt:
                 raise
             return self._failed(turn, error, since)
         if turn.result is None:
