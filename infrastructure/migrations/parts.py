@@ -96,7 +96,7 @@ class PostgresqlWords(Words):
 
     def greatest(self, first: str, second: str) -> str:
         """The greater one; null if the first is null."""
-        return f"(CASE WHEN {first} >= {second} THEN {first} WHEN {first} < {second} THEN {second} END)"
+        return f"(CASE WHEN {first} < {second} THEN {second} ELSE {first} END)"
 
 
 def words(dialect: str) -> Words:

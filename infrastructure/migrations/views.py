@@ -28,7 +28,7 @@ SELECT position, stream_id, {say.before_colon("stream_id")} AS category,
        {command("actor")} AS actor, {command("correlation_id")} AS correlation_id,
        {command("causation_id")} AS causation_id, data, metadata
 FROM events
-"""  # noqa: S608 - our own names, here and below
+"""
 
 
 def _of_queue(say: Words, *words: str) -> str:

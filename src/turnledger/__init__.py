@@ -1,6 +1,6 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
-from turnledger.analytics import Depth, Figures, Spread, Stats
+from turnledger.analytics import Depth, Figures, Flow, FlowStep, Spread, Stats, Variant
 from turnledger.asynchronous import AsyncLedger, open_async
 from turnledger.bundling import Bundle
 from turnledger.checkpoint_note import Checkpoint
@@ -115,6 +115,8 @@ __all__ = [
     "Figures",
     "Finding",
     "Firing",
+    "Flow",
+    "FlowStep",
     "IdempotencyConflict",
     "InboxMessage",
     "InboxRecovery",
@@ -188,6 +190,7 @@ __all__ = [
     "TurnRecovery",
     "Unread",
     "Unreadable",
+    "Variant",
     "Verification",
     "Why",
     "WorkItemRevision",

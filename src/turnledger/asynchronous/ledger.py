@@ -132,6 +132,7 @@ class AsyncLedger(Twin[Ledger]):
     bundle = awaited(Ledger.bundle)
     purge = awaited(Ledger.purge)
     stats = awaited(Ledger.stats)
+    flow = awaited(Ledger.flow)
 
     async def wait_for_change(
         self,
