@@ -3,12 +3,15 @@
 from turnledger.analytics.board import By, Kind
 from turnledger.analytics.depth import Depth
 from turnledger.analytics.flow import Flow, FlowStep, Of, Variant, flow
+from turnledger.analytics.plotting import CHARTS, Chart, checked_path, draw
 from turnledger.analytics.reading import Reading
-from turnledger.analytics.stats import Stats, stats
+from turnledger.analytics.stats import Stats, measured, stats
 from turnledger.analytics.tally import Figures, Spread
 
 __all__ = [
+    "CHARTS",
     "By",
+    "Chart",
     "Depth",
     "Figures",
     "Flow",
@@ -19,6 +22,9 @@ __all__ = [
     "Spread",
     "Stats",
     "Variant",
+    "checked_path",
+    "draw",
     "flow",
+    "measured",
     "stats",
 ]

@@ -133,6 +133,7 @@ class AsyncLedger(Twin[Ledger]):
     purge = awaited(Ledger.purge)
     stats = awaited(Ledger.stats)
     flow = awaited(Ledger.flow)
+    plot = awaited(Ledger.plot)
 
     async def wait_for_change(
         self,

@@ -40,7 +40,7 @@ def _folded(steps: tuple[str, ...]) -> list[str]:
         while steps[place + 2 * times : place + 2 * times + 2] == pair:
             times += 1
         if times > 1 and len(pair) == 2:  # noqa: PLR2004 - a pair
-            told.append(f"({' → '.join(pair)}) ×{times}")
+            told.append(f"({' → '.join(pair)}) {times} times")
             place += 2 * times
         else:
             told.append(steps[place])
@@ -77,7 +77,7 @@ def mermaid(found: Flow) -> Iterator[str]:
     """The graph as a flowchart; the most frequent steps first."""
     steps = [word for step in found.steps for word in (step.source, step.target)]
     names = {
-        word: f"n{number}" for number, word in enumerate(dict.fromkeys([*found.happened, *steps]))
+        word: f"n{number}" for number, word in enumerate(dict.fromkeys([*steps, *found.happened]))
     }
     yield "flowchart TD"
     for word, name in names.items():
