@@ -63,6 +63,7 @@ def test_there_is_a_command_for_every_service() -> None:
         *("purge",),
         *("history", "show", "state", "diff", "demo", "run-timers", "replay"),
         *("checkpoint", "check", "bundle"),
+        *("stats", "flow", "plot"),
     }
 
 

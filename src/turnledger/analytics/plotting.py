@@ -134,7 +134,7 @@ def _spread(axes: "Axes", series: list[tuple[str, str, Sequence[float]]], what: 
     _in_durations(axes)
     axes.set_ylabel(what)
     axes.grid(visible=False, axis="x")
-    axes.margins(y=0.14)
+    axes.margins(y=0.22)
     for line, percent in enumerate((50, 95, 99)):
         _percentile(axes, percent, percentile(every, percent), line)
     if len(series) > 1:
