@@ -96,8 +96,7 @@ class PostgresqlWords(Words):
 
     def greatest(self, first: str, second: str) -> str:
         """The greater one; null if the first is null."""
-        larger = f"WHEN {first} >= {second} THEN {first} WHEN {first} < {second} THEN {second}"
-        return f"(CASE {larger} END)"
+        return f"(CASE WHEN {first} < {second} THEN {second} ELSE {first} END)"
 
 
 def words(dialect: str) -> Words:

@@ -1,7 +1,7 @@
 """turnledger: the event-sourced queue of work for AI agents that nobody should write again."""
 
 from turnledger import redaction
-from turnledger.analytics import Depth, Figures, Spread, Stats
+from turnledger.analytics import Depth, Figures, Flow, FlowStep, Spread, Stats, Variant
 from turnledger.asynchronous import AsyncLedger, AsyncTurnInHand, AsyncTurns, open_async
 from turnledger.bundling import Bundle
 from turnledger.checkpoint_note import Checkpoint
@@ -126,6 +126,8 @@ __all__ = [
     "Figures",
     "Finding",
     "Firing",
+    "Flow",
+    "FlowStep",
     "Gauges",
     "Happening",
     "Health",
@@ -206,6 +208,7 @@ __all__ = [
     "Turns",
     "Unread",
     "Unreadable",
+    "Variant",
     "Verification",
     "Why",
     "WorkItemRevision",

@@ -1,9 +1,23 @@
 """What a ledger offers to those who want to know how it goes: figures and flows of its history."""
 
+import os
+from collections.abc import Sequence
 from datetime import datetime
 
-from turnledger.analytics import By, Stats, stats
-from turnledger.analytics.reading import Reading
+from turnledger.analytics import (
+    CHARTS,
+    By,
+    Chart,
+    Flow,
+    Of,
+    Reading,
+    Stats,
+    checked_path,
+    draw,
+    flow,
+    measured,
+    stats,
+)
 from turnledger.infrastructure.backend import Backend
 
 
@@ -40,3 +54,60 @@ class Measurable:
         """
         reading = Reading(self._backend, thread_id=thread_id, work_item_id=work_item_id)
         return stats(reading, since=since, until=until, by=by)
+
+    def flow(
+        self,
+        of: Of = "queued_turns",
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        thread_id: str | None = None,
+        work_item_id: str | None = None,
+    ) -> Flow:
+        """Which ways things went: what followed directly on what, how often, and how long it took.
+
+        Renewals, edits and changes of order aren't told. A step counts where it ended; a way counts
+        where it came to its end, whole, also with what was before the range.
+
+        Args:
+            of: queued_turns, coordinator_turns, operations or messages.
+            since: Only what happened from then on; with its timezone.
+            until: Only what happened before then.
+            thread_id: Only of this thread.
+            work_item_id: Only of this work item.
+
+        Raises:
+            InvalidInput: A time has no timezone; the range ends before it begins; there are no
+                such things; or both ids are given.
+        """
+        reading = Reading(self._backend, thread_id=thread_id, work_item_id=work_item_id)
+        return flow(reading, of, since=since, until=until)
+
+    def plot(  # noqa: PLR0913 - where, what, and of what
+        self,
+        path: str | os.PathLike[str],
+        charts: Sequence[Chart] = CHARTS,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        thread_id: str | None = None,
+        work_item_id: str | None = None,
+    ) -> None:
+        """Draw what `stats` tells, with matplotlib: the extra `analytics`.
+
+        Args:
+            path: The picture: .svg, .png or .pdf. One that is there is replaced.
+            charts: waiting, depth, outcomes, lateness.
+            since: Only what happened from then on; with its timezone.
+            until: Only what happened before then.
+            thread_id: Only of this thread.
+            work_item_id: Only of this work item.
+
+        Raises:
+            InvalidInput: The file can't be a picture, or its folder doesn't exist; matplotlib isn't
+                installed; a time has no timezone; the range ends before it begins; or both ids are
+                given.
+        """
+        file = checked_path(path, charts)
+        reading = Reading(self._backend, thread_id=thread_id, work_item_id=work_item_id)
+        draw(measured(reading, since=since, until=until, by="day"), file, charts)

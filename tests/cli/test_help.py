@@ -62,7 +62,7 @@ def test_there_is_a_command_for_every_service() -> None:
         *("why", "log", "doctor", "verify", "rebuild", "backup", "restore", "copy", "migrate"),
         *("purge",),
         *("history", "show", "state", "diff", "demo", "run-timers", "replay", "work"),
-        *("checkpoint", "check", "bundle", "export", "metrics", "stats"),
+        *("checkpoint", "check", "bundle", "export", "metrics", "stats", "flow", "plot"),
         *("selftest",),
     }
 

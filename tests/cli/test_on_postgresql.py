@@ -32,6 +32,9 @@ LIVES: dict[str, list[str]] = {
         "log",
         "log --follow --limit 3",
         "why t",
+        "stats --by owner --depth",
+        "flow --mermaid",
+        "plot figures.svg",
         "verify",
         "doctor",
         "migrate",
@@ -188,8 +191,11 @@ LIVES: dict[str, list[str]] = {
 
 
 @pytest.fixture
-def on_server(call: Call, postgresql_database: str, monkeypatch: pytest.MonkeyPatch) -> Call:
+def on_server(
+    call: Call, postgresql_database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Call:
     """Call the command line on a new database, to which TURNLEDGER_DB leads."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TURNLEDGER_DB", postgresql_database)
     return call
 

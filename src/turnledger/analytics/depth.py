@@ -89,6 +89,8 @@ class Gauge:
 
     def advance(self, at: int) -> None:
         """Nothing changed up to a time."""
+        if self._until is not None and at > self._until:
+            at = self._until
         if self._since is not None and at < self._since:
             return
         if self._at is None:

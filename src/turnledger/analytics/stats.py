@@ -47,7 +47,24 @@ class Stats:
 def stats(
     reading: Reading, *, since: datetime | None, until: datetime | None, by: By | None
 ) -> Stats:
-    """Read the events, and put down what they mean; see `Ledger.stats`."""
+    """The figures; see `Ledger.stats`."""
+    board = measured(reading, since=since, until=until, by=by)
+    return Stats(
+        since=since,
+        until=until,
+        by=by,
+        events=reading.events,
+        unread=reading.unread,
+        total=_figures(board.total),
+        groups={name: _figures(kinds) for name, kinds in sorted(board.groups.items())},
+        depth=board.gauge.depths(),
+    )
+
+
+def measured(
+    reading: Reading, *, since: datetime | None, until: datetime | None, by: By | None
+) -> Board:
+    """Read the events, and put down what they mean."""
     begin, end = checked_range(since, until)
     if by is not None and by not in get_args(By):
         raise InvalidPayload("by", f"must be one of {', '.join(get_args(By))}, not {by!r}")
@@ -59,16 +76,7 @@ def stats(
         except (KeyError, TypeError, ValueError):
             reading.unread += 1
         board.gauge.advance(event.recorded_at)
-    return Stats(
-        since=since,
-        until=until,
-        by=by,
-        events=reading.events,
-        unread=reading.unread,
-        total=_figures(board.total),
-        groups={name: _figures(kinds) for name, kinds in sorted(board.groups.items())},
-        depth=board.gauge.depths(),
-    )
+    return board
 
 
 def checked_range(since: datetime | None, until: datetime | None) -> tuple[int | None, int | None]:

@@ -160,6 +160,8 @@ class AsyncLedger(Twin[Ledger]):
     gauges = awaited(Ledger.gauges)
     purge = awaited(Ledger.purge)
     stats = awaited(Ledger.stats)
+    flow = awaited(Ledger.flow)
+    plot = awaited(Ledger.plot)
 
     def observe(self, observer: Observer | None) -> None:
         """See `Ledger.observe`."""

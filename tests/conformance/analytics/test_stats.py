@@ -168,7 +168,7 @@ def test_an_event_that_cannot_be_read_is_passed_over_and_counted(
     whole = worked.stats()
     store_at(store_url).damage(
         "UPDATE events SET data = ? WHERE type = ? AND data LIKE ?",
-        *("{", "thread_queue.appended", "%text%c%"),
+        *("{", "thread_queue.appended", '%"text":"c"%'),
     )
     found = worked.stats()
     assert (found.events, found.unread) == (whole.events, 1)
