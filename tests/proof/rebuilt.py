@@ -45,7 +45,7 @@ def _damage(path: Path, statement: str) -> None:
 def _noticed(simulation: Simulation) -> bool:
     """The control: a row that differs is noticed."""
     live = simulation.world.tables()
-    _damage(simulation.world._path, DAMAGE[0])
+    _damage(simulation.world._path, DAMAGE[-1])
     try:
         compare(simulation.world.tables(), live)
     except Broken:

@@ -113,7 +113,7 @@ def one(calls: tuple[str, ...], folder: Path) -> Done:
     """A command, or two, in some states until they change something."""
     points, effective = 0, False
     with quiet(), simulated(folder) as simulation:
-        for number in range(_TRIES):
+        for number in range(_TRIES // len(calls)):
             try:
                 count, effective = crash_everywhere(simulation.world, calls, f"{calls} {number}")
             except Broken as error:

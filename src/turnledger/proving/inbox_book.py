@@ -17,6 +17,7 @@ class Letter:
     delivery: str
     source: str
     state: str = "pending"
+    deliveries: int = 0
 
 
 @dataclass
@@ -93,6 +94,9 @@ class InboxBook:
         self.given.append((data["owner"], data["epoch"]))
         self.held = Held(data["owner"], data["epoch"], time(data["expires_at"]))
         self.flying, message.state = message.id, "claimed"
+        message.deliveries += 1
+        counted = data["deliveries"] == message.deliveries
+        must(counted, "deliveries are counted, but for those given back", event=data)
 
     def _confirmed(self, data: Any, moment: Moment) -> None:
         message = self._of_held(data)
@@ -102,6 +106,7 @@ class InboxBook:
     def _released(self, data: Any, moment: Moment) -> None:
         message = self._of_held(data)
         must(self.held and self.held.live(moment), "only a live claim is released")
+        message.deliveries -= 1
         self._land(message, "pending")
 
     def _recovered(self, data: Any, moment: Moment) -> None:
@@ -116,6 +121,7 @@ class InboxBook:
         over = self.held is not None and moment.over(self.held.expires_at)
         poison = moment.step.call == "inbox.release" and self.held and self.held.live(moment)
         must(over or poison, "recovery touches no live claim")
+        message.deliveries = data["deliveries"]
         self._land(message, "expired")
 
     def _requeued(self, data: Any, _moment: Moment) -> None:

@@ -18,6 +18,7 @@ from turnledger.ledger import Ledger
 
 SETTINGS = Settings(max_visible_turns=1_000_000)
 _THREADS, TOGETHER = 8, 10
+DELIVERING = (0, 4)  # of the threads
 
 
 class Notes:
@@ -48,7 +49,7 @@ def work(url: str, owner: str, notes: Path, ready: Any) -> None:
     ledger = open_ledger(url, settings=SETTINGS)
     ready.release()
     for number in range(_THREADS):
-        role = _deliver if number == 0 else _append
+        role = _deliver if number in DELIVERING else _append
         name = f"{owner}.{number}"
         threading.Thread(target=_until_it_ends, args=(role, ledger, name, said)).start()
 

@@ -17,16 +17,17 @@ from typing import Any
 
 from turnledger.door import open as open_ledger
 from turnledger.infrastructure.clock import steady
+from turnledger.infrastructure.opening import is_on_server
 from turnledger.ledger import Ledger
 from turnledger.log import Log, RecordedEvent
-from turnledger.proving.killed_worker import SETTINGS, TOGETHER, append, work
+from turnledger.proving.killed_worker import DELIVERING, SETTINGS, TOGETHER, append, work
 from turnledger.proving.places import new_ledger
 from turnledger.proving.rules import must
 
 _CROWDS = (2, 2, 2, 3, 3, 4, 8)  # processes
 _ROUNDS = 50  # in one ledger
 _TYPES, _PAGE = ("thread_queue.appended", "thread_queue.acked"), 5_000
-_LIFE = (0.15, 0.4)  # seconds until the kill
+_LIFE, _LIFE_ON_SERVER = (0.15, 0.4), (0.3, 1.2)  # seconds until the kill
 _PATIENCE_SECONDS = 60
 _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["turnledger.proving.killed_worker"])
@@ -132,7 +133,6 @@ class _Attack:
         self._ledger, self._url, self._folder = ledger, url, folder
         self._random, self._total = random, total
         self._told = _Told()
-        self._resolved: set[str] = set()
 
     def round(self) -> None:
         """Some processes work and are killed, one after the other."""
@@ -146,7 +146,7 @@ class _Attack:
             crowd.append(_CONTEXT.Process(target=work, args=arguments, daemon=True))
             crowd[-1].start()
         must(ready.acquire(timeout=_PATIENCE_SECONDS), "a ledger can be opened after kills")
-        time.sleep(random.uniform(*_LIFE))
+        time.sleep(random.uniform(*(_LIFE_ON_SERVER if is_on_server(self._url) else _LIFE)))
         for process in crowd:
             process.kill()
         for process in crowd:
@@ -169,8 +169,9 @@ class _Attack:
             self._total.doubtful += 1
             self._total.done += append(self._ledger, key)
             told.answered.add(key)
-        for name in names:
-            for turn in self._ledger.queue.recover(owner=f"{name}.0"):
+        owners = [f"{name}.{number}" for name in names for number in DELIVERING]
+        for owner in owners:
+            for turn in self._ledger.queue.recover(owner=owner):
                 if turn.outcome_unknown:
                     self._decide(turn.thread_id, turn.queued_turn_id)
 
@@ -179,7 +180,6 @@ class _Attack:
         decision: Any = "acked" if happened else "retry"
         self._ledger.queue.resolve(thread_id, turn_id, decision, by="the killer")
         self._total.unknown += 1
-        self._resolved.update([turn_id] if happened else [])
 
     def finish(self) -> None:
         """Look whether all is there, once.

@@ -21,7 +21,8 @@ from turnledger.proving.rules import must
 
 CLIENTS, CALLS, TURNS = 5, 8, 6
 _LOST = 0.03  # this part of the answers is lost
-_TOGETHER = 200  # threads in one ledger
+_TOGETHER, _AT_LEAST = 200, 20  # threads in one ledger
+_SHORT_SECONDS = 30
 SETTINGS = Settings(synchronous="NORMAL")
 _VERBS = ("claim", "claim", "renew", "dispatch", "dispatch", "ack", "ack", "release")
 _WORDS = {"claimed": "claim", "acked": "ack", "released": "release"}
@@ -60,8 +61,9 @@ def races(place: str, histories: int, *, seed: int = 0, seconds: float = inf) ->
         Broken: A history isn't one that a single caller could have had.
     """
     total, end = Races(), steady() + seconds
+    together = _AT_LEAST if seconds < _SHORT_SECONDS else _TOGETHER
     while total.histories < histories and steady() < end:
-        count = min(_TOGETHER, histories - total.histories)
+        count = min(together, histories - total.histories)
         with new_ledger(place) as url, open_ledger(url, settings=SETTINGS) as ledger:
             found = _raced(url, ledger, count, f"{seed} {total.histories}")
             total = _sum(total, _checked(ledger, found))

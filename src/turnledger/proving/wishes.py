@@ -30,7 +30,14 @@ _OFTEN = (
     *["queue.start_dispatch"] * 6,
     *["queue.ack"] * 5,
     *("queue.fail", "queue.fail", "queue.retry", "queue.resolve", "queue.renew", "queue.release"),
-    *("queue.recover", "queue.ack_dispatch", "queue.resume", "queue.reorder", "queue.edit"),
+    *(
+        "queue.recover",
+        "queue.recover",
+        "queue.ack_dispatch",
+        "queue.resume",
+        "queue.reorder",
+        "queue.edit",
+    ),
     *["inbox.post"] * 3,
     *["inbox.claim_next"] * 4,
     *["inbox.confirm"] * 3,
@@ -59,6 +66,11 @@ _SELDOM = (
     *("coordinator.late_response", "runs.renew", "runs.finish", "runs.interrupt"),
     *("operations.request_cancel", "recovery.run_once", "threads.archive", "threads.delete"),
 )
+_FURTHER = {
+    "prepared": ("coordinator.start_dispatch",),
+    "dispatching": ("coordinator.respond", "coordinator.refuse", "coordinator.cancel"),
+    "responded": ("coordinator.complete", "coordinator.fail", "coordinator.reject"),
+}
 CALLS = tuple(sorted({*_OFTEN, *_SELDOM}))
 
 
@@ -96,7 +108,16 @@ class Wishes(EffectWishes):
         chance = self._random.random()
         if chance < 0.12:  # noqa: PLR2004
             return self._random.choice(_SELDOM)
-        return self._random.choice(_OFTEN if chance < 0.4 else self._focus)  # noqa: PLR2004
+        further = self._further() if chance < 0.5 else ()  # noqa: PLR2004
+        return self._random.choice(further or (_OFTEN if chance < 0.6 else self._focus))  # noqa: PLR2004
+
+    def _further(self) -> tuple[str, ...]:
+        """What goes on with a coordinator turn that somebody holds."""
+        held = [turn for turn in self._known.turns.values() if turn.held is not None]
+        if not held or "coordinator.prepare" not in self._focus:
+            return ()
+        latest = self._random.choice(held).latest
+        return _FURTHER.get(latest.status if latest else "", ("coordinator.prepare",))
 
     def _given(self, call: str) -> Given:
         service, _, verb = call.partition(".")
