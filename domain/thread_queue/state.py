@@ -114,14 +114,14 @@ class State(NamedTuple):
 
     def among(self, lifecycle: Lifecycle, turns: Mapping[str, Turn]) -> Self:
         """The state as one sees it that has read the thread's life, and these turns."""
-        return self._make((*self[:_LIFECYCLE], lifecycle, turns, _NO_DISPATCHES))
+        return type(self)._make((*self[:_LIFECYCLE], lifecycle, turns, _NO_DISPATCHES))
 
     def but(self, **changes: Any) -> Self:
         """The state with some fields changed."""
         fields: list[Any] = list(self)
         for name, changed in changes.items():
             fields[_PLACES[name]] = changed
-        return self._make(fields)
+        return type(self)._make(fields)
 
     def next_turn(self) -> Turn | None:
         """The turn that a claim would give out, but for its not_before; None if none would."""
