@@ -40,3 +40,5 @@ def translating(url: str) -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise translated(error, url) from error
+    except UnicodeDecodeError as error:  # its message quotes a schema that isn't text any more
+        raise StoreDamaged(url, f"its schema isn't text: {error}") from error

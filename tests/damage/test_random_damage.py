@@ -82,12 +82,22 @@ def test_a_bit_anywhere_in_the_file_is_found_or_means_nothing(whole: Path, tmp_p
     assert found > BYTES / 5  # the rest is free space, mostly
 
 
+def test_a_schema_that_is_no_text_any_more_is_said_to_be_damaged(
+    whole: Path, tmp_path: Path
+) -> None:
+    path, name = tmp_path / "schema.db", b"indexstreams_readystreams"
+    stored = whole.read_bytes()
+    assert stored.count(name) == 1
+    path.write_bytes(stored.replace(name, name.replace(b"ready", b"r\xe1ady")))
+    with pytest.raises(StoreDamaged):
+        turnledger.open(path, read_only=True)
+
+
 def is_found(path: Path) -> bool:
     """Whether turnledger finds that a file isn't as it ought to be, and says so in its words."""
     try:
         with turnledger.open(path, read_only=True) as ledger:
-            sound = all(check.status != "problem" for check in ledger.doctor())
-            return not (sound and ledger.verify().ok)
+            return not ledger.verify().ok
     except StoreDamaged:
         return True
     except StoreError as error:
