@@ -28,7 +28,10 @@ def test_the_ways_of_queued_turns_are_those_worked_out_by_hand(worked: Ledger) -
     assert found.variants == (
         Variant(
             steps=("appended", "claimed", "dispatch_started", "acked"),
-            count=1, share=third, median=20, p95=20,
+            count=1,
+            share=third,
+            median=20,
+            p95=20,
         ),
         Variant(steps=LONG_WAY, count=1, share=third, median=261, p95=261),
         Variant(steps=("appended", "deleted"), count=1, share=third, median=0, p95=0),
@@ -69,8 +72,13 @@ def test_a_range_tells_the_steps_that_ended_in_it(worked: Ledger) -> None:
     }
     assert worked.flow(thread_id="other") == Flow(
         of="queued_turns",
-        over=0, unfinished=0, happened={}, steps=(), variants=(),
-        events=0, unread=0,
+        over=0,
+        unfinished=0,
+        happened={},
+        steps=(),
+        variants=(),
+        events=0,
+        unread=0,
     )
 
 
