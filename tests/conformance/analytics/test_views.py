@@ -23,7 +23,7 @@ VIEWS = ("v_events", "v_turns", "v_attempts", "v_operations", "v_timer_runs")
 def documented(view: str) -> list[str]:
     """The columns of a view, as the document has them."""
     [table] = re.findall(
-        rf"^\| {view} \|.*\n\|---\|---\|\n((?:\|.*\n)+)", DOCUMENT.read_text(), re.M
+        rf"^\| {view} \|.*\n\|---\|---\|\n((?:\|.*\n)+)", DOCUMENT.read_text(), re.MULTILINE
     )
     return [line.split("|")[1].strip() for line in table.splitlines()]
 
