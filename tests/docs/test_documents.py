@@ -173,6 +173,20 @@ def test_the_commands_and_programs_on_exports_work_one_after_the_other(tmp_path:
         assert said in done.stdout
 
 
+def test_the_commands_and_the_program_on_figures_work_one_after_the_other(tmp_path: Path) -> None:
+    document = ROOT / "docs" / "analytics.md"
+    lines = commands(document)
+    assert len(lines) == 12
+    for line in lines:
+        done = run(line, tmp_path)
+        assert (line, done.returncode, done.stderr) == (line, 0, "")
+    assert (tmp_path / "figures.svg").exists()
+    [program] = blocks(document, "python")
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("2 1 {'acked': 1} 1\n", "")
+
+
 def test_the_program_on_a_server_works_on_one(postgresql_database: str) -> None:
     [program] = blocks(ROOT / "docs" / "operations.md", "python")
     told = program.replace(EXAMPLE_DATABASE, postgresql_database)

@@ -6,17 +6,16 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Any, Literal, get_args
 
 from turnledger.analytics.board import Board, Kind
 from turnledger.analytics.tally import Tally, percentile
 from turnledger.domain.errors import InvalidPayload
 
-if TYPE_CHECKING:  # matplotlib takes a third of a second to load, and is an extra
-    from matplotlib.axes import Axes
-
+Axes = Any  # matplotlib's: its types know no times
 Chart = Literal["waiting", "depth", "outcomes", "lateness"]
 CHARTS: tuple[Chart, ...] = get_args(Chart)
+Drawn = tuple[str, str, Sequence[float]]  # a name, a colour, and numbers
 FORMATS = (".svg", ".png", ".pdf")
 
 # Colours that people with colour blindness can tell apart (Okabe and Ito, 2008).
@@ -35,7 +34,7 @@ _TURNS: tuple[tuple[Kind, str, str], ...] = (
 )
 _LEAST = 1e-3  # seconds; what is shorter is drawn as long
 _BINS = 40
-_STYLE: dict[str, object] = {
+_STYLE: dict[Any, Any] = {
     "axes.edgecolor": _GREY,
     "axes.grid": True,
     "axes.axisbelow": True,
@@ -91,9 +90,9 @@ def draw(board: Board, file: Path, charts: Sequence[Chart]) -> None:
         figure.savefig(file, metadata=metadata)
 
 
-def _waiting(axes: "Axes", board: Board) -> None:
+def _waiting(axes: Axes, board: Board) -> None:
     axes.set_title("How long turns waited for a claim")
-    series = [
+    series: list[Drawn] = [
         (name, colour, board.total[kind].series["waiting"])
         for kind, name, colour in _TURNS
         if "waiting" in _series(board.total, kind)
@@ -101,7 +100,7 @@ def _waiting(axes: "Axes", board: Board) -> None:
     _spread(axes, series, "claims")
 
 
-def _lateness(axes: "Axes", board: Board) -> None:
+def _lateness(axes: Axes, board: Board) -> None:
     axes.set_title("How late timers fired")
     late = _series(board.total, "timers").get("lateness", ())
     _spread(axes, [("timers", _PURPLE, late)] if late else [], "runs")
@@ -111,7 +110,7 @@ def _series(total: Mapping[Kind, Tally], kind: Kind) -> Mapping[str, Sequence[fl
     return total[kind].series if kind in total else {}
 
 
-def _spread(axes: "Axes", series: list[tuple[str, str, Sequence[float]]], what: str) -> None:
+def _spread(axes: Axes, series: list[Drawn], what: str) -> None:
     """Numbers of seconds in classes that get wider, with their percentiles."""
     if not series:
         _empty(axes, "nothing yet")
@@ -141,7 +140,7 @@ def _spread(axes: "Axes", series: list[tuple[str, str, Sequence[float]]], what: 
         axes.legend(loc="center right")
 
 
-def _percentile(axes: "Axes", percent: int, at: float, line: int) -> None:
+def _percentile(axes: Axes, percent: int, at: float, line: int) -> None:
     """A line at a percentile, and its name beside it: on the side where there is room."""
     low, high = axes.get_xlim()
     right = log(at / low) > log(high / low) * 0.7
@@ -159,7 +158,7 @@ def _percentile(axes: "Axes", percent: int, at: float, line: int) -> None:
     )
 
 
-def _in_durations(axes: "Axes") -> None:
+def _in_durations(axes: Axes) -> None:
     """Ticks at the times that people have names for."""
     low, high = axes.get_xlim()
     ticks = [tick for tick in _TICKS if low <= tick <= high]
@@ -180,7 +179,7 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1_000:.3g} ms"
 
 
-def _depth(axes: "Axes", board: Board) -> None:
+def _depth(axes: Axes, board: Board) -> None:
     axes.set_title("How many turns waited, and were in somebody's hands")
     depth = board.gauge.depths()
     if not depth:
@@ -201,7 +200,7 @@ def _depth(axes: "Axes", board: Board) -> None:
     axes.set_ylim(top=axes.get_ylim()[1] * 1.15)
 
 
-def _outcomes(axes: "Axes", board: Board) -> None:
+def _outcomes(axes: Axes, board: Board) -> None:
     axes.set_title("What became of turns, by day")
     days = {day: _of_day(kinds) for day, kinds in sorted(board.groups.items())}
     words = dict.fromkeys(sorted({word for one in days.values() for word in one}))
@@ -214,7 +213,7 @@ def _outcomes(axes: "Axes", board: Board) -> None:
     for word in words:
         counts = [one.get(word, 0) for one in days.values()]
         colour = _OUTCOMES.get(word) or next(others, _GREY)
-        axes.bar(at, counts, bottom=below, width=0.85, color=colour, label=word)  # type: ignore[arg-type]
+        axes.bar(at, counts, bottom=below, width=0.85, color=colour, label=word)
         below = [so_far + count for so_far, count in zip(below, counts, strict=True)]
     axes.set_ylabel("turns")
     axes.grid(visible=False, axis="x")
@@ -233,22 +232,23 @@ def _of_day(kinds: Mapping[Kind, Tally]) -> dict[str, int]:
     return found
 
 
-def _dated(axes: "Axes") -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter  # noqa: PLC0415 - an extra
+def _dated(axes: Axes) -> None:
+    from matplotlib import dates  # noqa: PLC0415 - an extra
 
-    locator = AutoDateLocator(minticks=3, maxticks=8)
+    untyped: Any = dates
+    locator = untyped.AutoDateLocator(minticks=3, maxticks=8)
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
     axes.set_xlabel("UTC", loc="left", fontsize=8)
 
 
-def _empty(axes: "Axes", text: str) -> None:
+def _empty(axes: Axes, text: str) -> None:
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=_GREY, fontsize=11)
 
 
-_DRAWN: dict[Chart, Callable[["Axes", Board], None]] = {
+_DRAWN: dict[Chart, Callable[[Axes, Board], None]] = {
     "waiting": _waiting,
     "depth": _depth,
     "outcomes": _outcomes,
