@@ -146,7 +146,7 @@ def _percentile(axes: Axes, percent: int, at: float, line: int) -> None:
     right = log(at / low) > log(high / low) * 0.7
     axes.axvline(at, color=_INK, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.annotate(
-        f"p{percent}  {duration(at)}",
+        f"p{percent}  {_named(at)}",
         (at, 1.0),
         xycoords=("data", "axes fraction"),
         xytext=(-4 if right else 4, -4 - 13 * line),
@@ -162,9 +162,14 @@ def _in_durations(axes: Axes) -> None:
     """Ticks at the times that people have names for."""
     low, high = axes.get_xlim()
     ticks = [tick for tick in _TICKS if low <= tick <= high]
-    axes.set_xticks(ticks, [("≤ " if tick == _LEAST else "") + duration(tick) for tick in ticks])
+    axes.set_xticks(ticks, [_named(tick) for tick in ticks])
     axes.minorticks_off()
     axes.set_xlim(low, high)
+
+
+def _named(seconds: float) -> str:
+    """A duration; the least one stands for all that are shorter."""
+    return f"≤ {duration(seconds)}" if seconds <= _LEAST else duration(seconds)
 
 
 _TICKS = (0.001, 0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0, 604_800.0)
