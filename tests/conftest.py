@@ -4,12 +4,19 @@ import os
 import signal
 
 import pytest
+from hypothesis.configuration import set_hypothesis_home_dir
 
 WORKERS_PER_CORE = 2  # the tests wait for disks, servers and other processes half of their time
 
 
-def pytest_configure() -> None:
-    """Let what tests start be interrupted, also where a shell runs all in the background."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Let what tests start be interrupted, also where a shell runs all in the background.
+
+    What hypothesis keeps goes where pytest's own is.
+    """
+    cache: pytest.Cache | None = getattr(config, "cache", None)
+    if cache is not None:
+        set_hypothesis_home_dir(cache.mkdir("hypothesis"))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -18,7 +18,6 @@ VISIBLE = frozenset(("pending", "failed"))
 GONE = frozenset(("acked", "deleted"))
 
 _NO_TURNS: Mapping[str, "Turn"] = MappingProxyType({})
-_NO_DISPATCHES: frozenset[str] = frozenset()
 
 
 class Turn(NamedTuple):
@@ -114,7 +113,7 @@ class State(NamedTuple):
 
     def among(self, lifecycle: Lifecycle, turns: Mapping[str, Turn]) -> Self:
         """The state as one sees it that has read the thread's life, and these turns."""
-        return type(self)._make((*self[:_LIFECYCLE], lifecycle, turns, _NO_DISPATCHES))
+        return type(self)._make((*self[:_LIFECYCLE], lifecycle, turns, frozenset()))
 
     def but(self, **changes: Any) -> Self:
         """The state with some fields changed."""

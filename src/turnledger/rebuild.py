@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import Table
 
 from turnledger.domain.errors import InvalidPayload, StoreReadOnly
+from turnledger.infrastructure import pages
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.backend import Backend
 from turnledger.infrastructure.enclosing import enclosing
@@ -19,7 +20,6 @@ from turnledger.infrastructure.head_shadow import HeadShadow
 from turnledger.infrastructure.keys import Key, batches, values_of
 from turnledger.infrastructure.mending import mended
 from turnledger.infrastructure.merging import merged
-from turnledger.infrastructure.pages import PAGE, page_behind
 from turnledger.infrastructure.rows import BEHIND, UNNUMBERED
 from turnledger.infrastructure.schema import TABLES, streams
 from turnledger.infrastructure.shadow import Shadow, Source
@@ -128,12 +128,12 @@ def _take_all(backend: Backend, shadow: Source, progress: Progress | None) -> No
     store = backend.store
     store.number()
     while True:
-        page = page_behind(store, shadow.position)
+        page = pages.page_behind(store, shadow.position)
         for row in page:
             shadow.take(row)
         if progress is not None:
             progress(shadow.seen)
-        if len(page) < PAGE:
+        if len(page) < pages.PAGE:
             return
 
 
@@ -164,10 +164,10 @@ def _stored(cursor: Cursor, dialect: str, table: Table) -> Iterator[Row]:
     names = ", ".join(columns[place].name for place in key)
     after, given = "", ()
     while True:
-        query = f"SELECT * FROM {table.name}{after} ORDER BY {names} LIMIT {PAGE}"  # noqa: S608
+        query = f"SELECT * FROM {table.name}{after} ORDER BY {names} LIMIT {pages.PAGE}"  # noqa: S608
         page: list[Row] = cursor.execute(query, given).fetchall()
         yield from page
-        if len(page) < PAGE:
+        if len(page) < pages.PAGE:
             return
         last = tuple(page[-1][place] for place in key)
         marks, given = values_of([last], "%s" if dialect == POSTGRESQL else "?")

@@ -11,11 +11,11 @@ from itertools import chain, islice
 from sqlalchemy import Table
 
 from turnledger.bundled import Bundled, bundled
+from turnledger.infrastructure import pages
 from turnledger.infrastructure.application import REGISTRY
 from turnledger.infrastructure.chain import Chain
 from turnledger.infrastructure.mapper import LedgerMapper, damaged
 from turnledger.infrastructure.merging import merged
-from turnledger.infrastructure.pages import PAGE, page_behind
 from turnledger.infrastructure.replay import Replay
 from turnledger.infrastructure.rows import BEHIND, UNNUMBERED
 from turnledger.infrastructure.schema import TABLES, streams
@@ -95,10 +95,10 @@ def verify(store: Store, progress: Progress | None = None) -> Verification:
 def _pages(store: Store) -> Iterator[list[Row]]:
     """The full pages of events; the rest is looked at together with the read models."""
     store.number()
-    page = page_behind(store, 0)
-    while len(page) == PAGE:
+    page = pages.page_behind(store, 0)
+    while len(page) == pages.PAGE:
         yield page
-        page = page_behind(store, page[-1][0])
+        page = pages.page_behind(store, page[-1][0])
 
 
 class _Inspection:
@@ -163,7 +163,7 @@ class _Inspection:
     ) -> tuple[Iterator[Row], Iterator[Row]]:
         """The two from where they differ on; that much is quicker to see by pages than by rows."""
         while not self.replay.unread:
-            was, ought = list(islice(stored, PAGE)), list(islice(replayed, PAGE))
+            was, ought = list(islice(stored, pages.PAGE)), list(islice(replayed, pages.PAGE))
             if was != ought or not was:
                 return chain(was, stored), chain(ought, replayed)
             self.rows += len(was)

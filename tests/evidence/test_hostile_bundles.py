@@ -264,7 +264,7 @@ def test_values_of_other_types_are_not_read(
 
 
 @pytest.mark.parametrize(
-    "statement", ["DELETE FROM ledger", "INSERT INTO ledger VALUES ('a','b',1)"]
+    "statement", ["DELETE FROM ledger", "INSERT INTO ledger VALUES ('a','b',1,0)"]
 )
 def test_it_is_of_one_ledger(forger: Forger, statement: str) -> None:
     forger.change(statement)

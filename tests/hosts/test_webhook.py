@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -45,7 +45,7 @@ def messages(path: Path) -> list[InboxMessage]:
         return ledger.inbox.list("thread-1")
 
 
-def sent(client: TestClient, event: Any, **headers: str) -> httpx.Response:
+def sent(client: TestClient, event: Any, **headers: str) -> httpx2.Response:
     return client.post(URL, content=json.dumps(event), headers={**STRUCTURED, **headers})
 
 
@@ -135,13 +135,13 @@ def test_what_was_answered_survives_a_kill(path: Path) -> None:
     assert message.content == EVENT
 
 
-def posted(url: str) -> httpx.Response:
+def posted(url: str) -> httpx2.Response:
     """Post once the server is there."""
-    transport = httpx.HTTPTransport(retries=0)
-    with httpx.Client(transport=transport) as client:
+    transport = httpx2.HTTPTransport(retries=0)
+    with httpx2.Client(transport=transport) as client:
         end = monotonic() + 60
         while True:
             try:
                 return client.post(url, content=json.dumps(EVENT), headers=STRUCTURED)
-            except httpx.ConnectError:
+            except httpx2.ConnectError:
                 assert monotonic() < end

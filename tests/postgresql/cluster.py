@@ -25,9 +25,9 @@ listen_addresses = '{host}'
 unix_socket_directories = '{folder}'
 max_connections = 200
 shared_buffers = 32MB
+fsync = on
+full_page_writes = on
 synchronous_commit = on
-fsync = {durable}
-full_page_writes = {durable}
 """
 
 
@@ -46,12 +46,8 @@ class Cluster:
         self.log = binaries.folder / f"{name}.log"
         self.port = free_port()
 
-    def create(self, *, durable: bool = True) -> None:
-        """Make an empty database system, in which everybody who can reach it is trusted.
-
-        Args:
-            durable: It survives a crash of the machine, as one in production does.
-        """
+    def create(self) -> None:
+        """Make an empty database system, in which everybody who can reach it is trusted."""
         self._binaries.run(
             "initdb",
             *("--pgdata", self.data, "--username", SUPERUSER, "--auth", "trust"),
@@ -59,8 +55,7 @@ class Cluster:
             *("--no-sync", "--no-instructions"),
         )
         with (self.data / "postgresql.conf").open("a") as file:
-            words = {"host": HOST, "folder": self._binaries.folder}
-            file.write(SETTINGS.format(**words, durable="on" if durable else "off"))
+            file.write(SETTINGS.format(host=HOST, folder=self._binaries.folder))
 
     def copy(self, source: "Cluster", name: str) -> None:
         """Become a standby: take a copy of a running server, which knows the standby by a name."""

@@ -1,8 +1,7 @@
 """A private PostgreSQL server for tests, and databases in it.
 
-One that a test has for itself stores durably, as one in production does. The one of the whole run
-needn't: nobody kills it. Whatever becomes of the processes that use it, it is stopped and removed:
-see keeper.py.
+It stores durably, as one in production does. Whatever becomes of the processes that use it, it is
+stopped and removed: see keeper.py.
 """
 
 import fcntl
@@ -125,7 +124,7 @@ def server() -> Generator[PrivateServer]:
     Raises:
         Unavailable: None can be started here.
     """
-    place, started = _started(durable=True)
+    place, started = _started()
     try:
         yield started
     finally:
@@ -145,7 +144,7 @@ def shared_server(run_folder: Path) -> Generator[Server]:
     note = run_folder / "postgresql.json"
     with (run_folder / "postgresql.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        place, found = _joined(note) or _started(durable=False)
+        place, found = _joined(note) or _started()
         note.write_text(json.dumps({"folder": str(found.folder), "port": found.port}))
     try:
         yield found
@@ -170,7 +169,7 @@ def _joined(note: Path) -> tuple[Place, Server] | None:
     return None if place is None else (place, found)
 
 
-def _started(*, durable: bool) -> tuple[Place, PrivateServer]:
+def _started() -> tuple[Place, PrivateServer]:
     """A new server."""
     with unavailable_if_the_system_refuses():
         account = other_account()
@@ -178,7 +177,7 @@ def _started(*, durable: bool) -> tuple[Place, PrivateServer]:
         try:
             binaries = binaries_at(place, account)
             cluster = Cluster(binaries)
-            cluster.create(durable=durable)
+            cluster.create()
             cluster.start_anywhere()
         except BaseException:
             place.leave(wait=True)

@@ -59,7 +59,7 @@ def test_a_bundle_refuses(ledger: Ledger, tmp_path: Path) -> None:
 def test_it_says_how_many_events_it_has_taken(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnledger.rebuild._PAGE", 50)
+    monkeypatch.setattr("turnledger.infrastructure.pages.PAGE", 50)
     told: list[int] = []
     found = ledger.rebuild("queued_turns", progress=told.append)
     assert told[0] == 50
@@ -70,7 +70,7 @@ def test_it_says_how_many_events_it_has_taken(
 def test_tables_longer_than_a_page_are_compared_to_their_end(
     ledger: Ledger, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnledger.rebuild._PAGE", 2)
+    monkeypatch.setattr("turnledger.infrastructure.pages.PAGE", 2)
     before = live.everything()
     for table, rows in before.items():
         live.delete(table, rows[-1])
