@@ -143,7 +143,7 @@ ITEMS = (
     Item(
         15,
         "damage is found, and its place is named",
-        "benchmarks/damage.py --damages {count}",
+        "tests/damage/damage.py --places {count}",
         10_000,
         100,
     ),
