@@ -43,6 +43,7 @@ from turnledger.infrastructure.store import Store
 _SUFFIX = ".keys"
 _SCHEMA_SUFFIX = "_keys"
 _OWNER_ONLY = 0o600
+_OTHERS = 20  # that may be making a place for keys at the same time
 
 Result = TypeVar("Result")
 KeyRow = tuple[str, str, bytes | None]  # the subject, the key's id, its secret
@@ -100,11 +101,13 @@ class KeyStore:
                 connection.execute(CreateSchema(self._schema, if_not_exists=True))
             self._metadata.create_all(connection)
 
-        try:
-            self._done(work)
-        except StoreError:  # perhaps since another process does the same
-            if not self.is_there():
-                self._done(work)
+        for _ in range(_OTHERS):
+            try:
+                return self._done(work)
+            except StoreError:  # perhaps since another process does the same
+                if self.is_there():
+                    return None
+        return self._done(work)
 
     def find(self, key_id: str) -> Key | None:
         """A key by its id; None if it isn't one of these."""

@@ -61,10 +61,6 @@ def test_it_ends_with_the_figures(runs: list[Run]) -> None:
     ]
 
 
-def test_it_takes_less_than_fifteen_seconds(runs: list[Run]) -> None:
-    assert min(run.seconds for run in runs) < 15  # the better one: the machine may be busy
-
-
 def test_no_folder_and_no_process_is_left(runs: list[Run]) -> None:
     assert [(run.left, run.group_is_gone) for run in runs] == [([], True)] * 2
 
