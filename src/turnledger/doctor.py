@@ -26,7 +26,7 @@ _STEPS = statement(
     text("""
         SELECT position FROM (
             SELECT position, recorded_at, lag(recorded_at) OVER (ORDER BY position) AS earlier
-            FROM events
+            FROM events WHERE position IS NOT NULL
         ) AS event WHERE earlier - recorded_at > :step ORDER BY position DESC LIMIT 1
     """)
 )
@@ -135,19 +135,27 @@ def _disk(store: SqliteStore) -> Check:
 
 
 def _clock(backend: Backend) -> Iterator[Check]:
+    backend.store.number()
     with backend.store.reading() as cursor:
         newest = cursor.execute("SELECT max(recorded_at) FROM events").fetchone()[0]
         given = {"step": CLOCK_STEP_MICROSECONDS}
         step = run(cursor, backend.store.dialect, _STEPS, given).fetchone()
     behind = 0 if newest is None else newest - to_microseconds(backend.clock())
     if newest is not None and behind > CLOCK_STEP_MICROSECONDS:
-        message = f"the clock is behind the last event, of {from_microseconds(newest).isoformat()}"
+        message = f"the clock is behind the last event, of {_date(newest)}"
         yield Check(name="clock", status="problem", message=message)
     elif step:
         message = f"the clock stepped back by more than a minute before event {step[0]}"
         yield Check(name="clock", status="note", message=message)
     else:
         yield Check(name="clock", status="ok", message="it has never stepped back by a minute")
+
+
+def _date(stored: int) -> str:
+    try:
+        return from_microseconds(stored).isoformat()
+    except OverflowError:  # the column was damaged
+        return f"{stored} microseconds after 1970, which is no date"
 
 
 def _claims(backend: Backend) -> Check:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import psycopg
@@ -16,6 +17,7 @@ from tests.postgresql.server import Server
 __all__ = ["postgresql_server", "started"]
 
 KINDS = ("sqlite", "postgresql")
+LET_GO_SECONDS = 60
 
 
 class StoredEvent(NamedTuple):
@@ -52,6 +54,10 @@ class Store(Protocol):
         """Every event behind a position, in order."""
         ...
 
+    def until_left(self) -> None:
+        """Wait until no other connection works on it."""
+        ...
+
 
 class SqliteFile:
     """A ledger's file."""
@@ -80,6 +86,9 @@ class SqliteFile:
                 connection.execute(f'DROP TRIGGER "{name}"')
             changed = connection.execute(statement, arguments).rowcount
         assert changed == 1
+
+    def until_left(self) -> None:
+        """A process that is gone does nothing more to a file."""
 
 
 class PostgresqlDatabase:
@@ -114,6 +123,15 @@ class PostgresqlDatabase:
         with psycopg.connect(self._conninfo, autocommit=True) as connection:
             connection.execute("ALTER TABLE stored_events DISABLE TRIGGER USER")
             assert connection.execute(marked(told), arguments).rowcount == 1
+
+    def until_left(self) -> None:
+        others = (
+            "SELECT 1 FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        end = monotonic() + LET_GO_SECONDS
+        while self.rows(others):
+            assert monotonic() < end, "a connection stays"
 
 
 def marked(statement: str) -> bytes:

@@ -77,7 +77,9 @@ def test_what_cant_be_read_isnt_tried_again_at_each_commit_of_others(
     store.damage("UPDATE streams SET form = 99 WHERE stream_id = ?", "timer:bad")
     other = open_ledger()
     with caplog.at_level(logging.WARNING, "turnledger"), scheduling(ledger) as contents:
-        for number in range(150):
-            other.inbox.post(THREAD, number, source="test")
-    tries = [record for record in caplog.records if "passed over" in record.message]
-    assert (contents.empty(), 1 <= len(tries) < 120) == (True, True)
+        for posted in range(1, 2_000):  # while a post holds the thread, the timer is passed by
+            other.inbox.post(THREAD, posted, source="test")
+            tries = [record for record in caplog.records if "passed over" in record.message]
+            if tries and posted >= 150:
+                break
+    assert (contents.empty(), 1 <= len(tries) < 0.8 * posted) == (True, True)
