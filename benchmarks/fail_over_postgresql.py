@@ -2,7 +2,8 @@
 
 Threads append without a pause, every other time with an idempotency key, and a follower reads the
 log beside them. In the end, all that was acknowledged must be there, once and in order, and every
-call must have returned. The servers are our own.
+call must have returned. The servers are our own. At last comes the control: the same with an
+asynchronous standby that lags behind, which must lose what was acknowledged.
 
     python benchmarks/fail_over_postgresql.py                   20 times, 4 threads
     python benchmarks/fail_over_postgresql.py --times 3
@@ -19,6 +20,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+import turnledger
 from turnledger.infrastructure import numbering
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -28,6 +30,8 @@ from tests.postgresql.standby import standby_pair
 
 if TYPE_CHECKING:
     from tests.postgresql.fail_over import Outcome
+
+IN_CONTROL = 20
 
 
 class InDoubt:
@@ -58,6 +62,22 @@ def run(times: int, workers: int, console: Console) -> "tuple[Outcome, list[floa
             pair.rebuild()
         working.wait()
         return end(), took
+
+
+def lost_without_a_wait() -> int:
+    """How much of what was acknowledged is lost if commits don't wait for the standby."""
+    with standby_pair() as pair:
+        url = pair.database().url
+        with turnledger.open(url) as ledger:
+            ledger.queue.append("thread", {"text": "it has this one"})
+            pair.let_go()
+            pair.cut_off()
+            for number in range(IN_CONTROL):
+                ledger.queue.append("thread", {"text": number})
+        pair.kill_primary()
+        pair.promote()
+        with turnledger.open(url) as ledger:
+            return 1 + IN_CONTROL - len(ledger.queue.list("thread"))
 
 
 def report(outcome: "Outcome", took: list[float], in_doubt: list[bool]) -> None:
@@ -94,6 +114,10 @@ def main() -> None:
     whole = outcome.in_order_once and outcome.followed_once
     if outcome.lost or outcome.findings or not whole:
         sys.exit("it isn't as it must be")
+    lost = lost_without_a_wait()
+    print(f"control: with an asynchronous standby {lost} of {IN_CONTROL} are lost")
+    if lost != IN_CONTROL:
+        sys.exit("the control ought to lose them all: this program may be blind")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,20 @@ class StandbyPair:
             ).fetchall()
         self._wait_for_settings(before)
 
+    def cut_off(self) -> None:
+        """What is committed doesn't reach the standby from now on; returns when that is so."""
+        with self._connect(self._other) as connection:
+            connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
+            connection.execute("SELECT pg_reload_conf()")
+        with self._connect(self._primary) as connection:
+            connection.execute(_WAIT.replace("NOT EXISTS", "EXISTS").format(condition="true"))
+
+    def let_go(self) -> None:
+        """Commits wait for the standby no more: it is an asynchronous one."""
+        with self._connect(self._primary) as connection:
+            connection.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            connection.execute("SELECT pg_reload_conf()")
+
     def fail_over(self) -> None:
         """Kill the primary and let the standby take over, with the dead one as its standby."""
         self.kill_primary()

@@ -17,7 +17,6 @@ from turnledger.infrastructure import numbering
 FAIL_OVERS, WORKERS = 2, 3
 _APPLIED = "&options=-c%20synchronous_commit%3Dremote_apply"  # a commit waits for the replay
 _WAITS = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-_SENDS = "SELECT FROM pg_stat_replication"
 
 Cut = Callable[[StandbyPair], None]
 
@@ -43,10 +42,7 @@ def pause_the_replay(pair: StandbyPair) -> None:
 
 def cut_the_standby_off(pair: StandbyPair) -> None:
     """What is committed doesn't reach the standby."""
-    cut = ("ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
-    execute(pair.other_conninfo, *cut)
-    while execute(pair.primary_conninfo, _SENDS):
-        pass
+    pair.cut_off()
 
 
 def test_no_acknowledged_append_is_lost_and_every_call_returns(pair: StandbyPair) -> None:
