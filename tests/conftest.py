@@ -12,8 +12,10 @@ WORKERS_PER_CORE = 2  # the tests wait for disks, servers and other processes ha
 def pytest_configure(config: pytest.Config) -> None:
     """Let what tests start be interrupted, also where a shell runs all in the background.
 
-    What hypothesis keeps goes where pytest's own is.
+    What hypothesis keeps goes where pytest's own is. What is imported is compiled once, and not by
+    each of the many processes that tests start, whatever the surroundings say.
     """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     cache: pytest.Cache | None = getattr(config, "cache", None)
     if cache is not None:
         set_hypothesis_home_dir(cache.mkdir("hypothesis"))
