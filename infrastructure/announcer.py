@@ -20,7 +20,11 @@ from turnledger.infrastructure.statement import Cursor
 CHANNEL = "turnledger"
 WORK_CHANNEL = "turnledger_work"
 _NAME = "turnledger announcer"  # on the server
-_NOTIFY = f"NOTIFY {CHANNEL}"
+# What is announced is on the disk already: the announcement itself, which the server commits like
+# anything else, needs no disk and no standby.
+_ANNOUNCE = "BEGIN; SET LOCAL synchronous_commit = off; {}; COMMIT"
+_CHANGE = _ANNOUNCE.format(f"NOTIFY {CHANNEL}")
+_WORK = _ANNOUNCE.format(f"NOTIFY {WORK_CHANNEL}; NOTIFY {CHANNEL}")
 _NUMBERING_SECONDS = 5.0
 _PAUSE_SECONDS = 0.01  # between two announcements: what is committed meanwhile shares one
 
@@ -77,7 +81,7 @@ class Announcer:
                 if connection is None:
                     connection = self._connect()
                     connection.execute(f"SET application_name = '{_NAME}'")
-                connection.execute(f"NOTIFY {WORK_CHANNEL}; NOTIFY {CHANNEL}" if work else _NOTIFY)
+                connection.execute(_WORK if work else _CHANGE)
                 if steady() >= numbered_at + _NUMBERING_SECONDS:
                     self._number(connection.cursor())
                     numbered_at = steady()

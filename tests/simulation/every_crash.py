@@ -109,26 +109,26 @@ def crash_everywhere(world: World, calls: tuple[str, ...], seed: str) -> tuple[i
     return len(points), effective
 
 
-def one(calls: tuple[str, ...], folder: Path) -> Done:
+def one(calls: tuple[str, ...], world: World) -> Done:
     """A command, or two, in some states until they change something."""
     points, effective = 0, False
-    with quiet(), simulated(folder) as simulation:
-        for number in range(_TRIES // len(calls)):
-            try:
-                count, effective = crash_everywhere(simulation.world, calls, f"{calls} {number}")
-            except Broken as error:
-                return Done(broken=f"{calls}: {error}")
-            points += count
-            if effective:
-                break
+    for number in range(_TRIES // len(calls)):
+        try:
+            count, effective = crash_everywhere(world, calls, f"{calls} {number}")
+        except Broken as error:
+            return Done(broken=f"{calls}: {error}")
+        points += count
+        if effective:
+            break
     return Done(int(len(calls) == 1), int(len(calls) > 1), int(effective), points)
 
 
 def several(cases: list[tuple[str, ...]], folder: Path) -> Done:
-    """One after the other."""
+    """One after the other, in one world: each begins by putting it back."""
     total = Done()
-    for calls in cases:
-        total = added(total, one(calls, folder))
+    with quiet(), simulated(folder) as simulation:
+        for calls in cases:
+            total = added(total, one(calls, simulation.world))
     return total
 
 
