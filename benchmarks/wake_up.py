@@ -2,7 +2,8 @@
 
 The worker waits as workers do, in `ledger.turns`. One clock of the machine is read in both
 processes: before the append, and when the claim is in hand. In between the worker has been idle for
-as long as chance says.
+as long as chance says. Two commits lie in between, which wait for the disk; what two commits of one
+row cost without turnledger stands beside it, measured by turns.
 
     python benchmarks/wake_up.py                      SQLite at NORMAL and FULL, and PostgreSQL
     python benchmarks/wake_up.py --stores NORMAL      one of NORMAL, FULL, PostgreSQL
@@ -12,10 +13,12 @@ as long as chance says.
 import multiprocessing
 import random
 import resource
+import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Timer
@@ -23,6 +26,7 @@ from time import monotonic, monotonic_ns, sleep
 from typing import Any
 
 import ledgers
+import psycopg
 import report
 from ledgers import SUBMISSION
 from rich.console import Console
@@ -79,6 +83,29 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@contextmanager
+def bare(place: str, level: str) -> Iterator[Callable[[], object]]:
+    """Commits a row at the same durability, with the driver alone."""
+    if level == "PostgreSQL":
+        conninfo = place.replace("postgresql+psycopg", "postgresql")
+        with psycopg.connect(conninfo, autocommit=True) as server:
+            server.execute("CREATE TABLE bare (text text)")
+            yield partial(server.execute, "INSERT INTO bare VALUES ('a row')")
+        return
+    with closing(sqlite3.connect(f"{place}.bare", isolation_level=None)) as file:
+        file.execute("PRAGMA journal_mode = WAL")
+        file.execute(f"PRAGMA synchronous = {level}")
+        file.execute("CREATE TABLE bare (text)")
+        yield partial(file.execute, "INSERT INTO bare VALUES ('a row')")
+
+
+def milliseconds(commit: Callable[[], object]) -> float:
+    """How long a commit takes."""
+    start = monotonic_ns()
+    commit()
+    return (monotonic_ns() - start) / 1e6
+
+
 def measured(
     place: str, level: str, times: int, idle_seconds: float, console: Console
 ) -> Iterator[report.Figure]:
@@ -87,11 +114,11 @@ def measured(
     orders, theirs = context.Pipe()
     chance = random.Random(1)  # noqa: S311 - no secret
     label = level if level == "PostgreSQL" else f"SQLite, {level}"
-    with opened(place, level) as ledger:
+    with opened(place, level) as ledger, bare(place, level) as commit:
         worker = context.Process(target=work, args=(place, level, theirs))
         worker.start()
         orders.recv()
-        delays: list[float] = []
+        delays, commits = [], []
         for number in track(range(times + 1), label, console=console, transient=True):
             orders.send("claim")
             sleep(chance.uniform(SHORTEST_PAUSE, LONGEST_PAUSE))
@@ -102,6 +129,7 @@ def measured(
                 sys.exit("another turn was claimed: the measurement is void")
             if number:  # the first one warms up
                 delays.append((at - start) / 1e6)
+                commits.append(milliseconds(commit))
         sleep(SETTLE_SECONDS)
         orders.send(idle_seconds)
         percent = answer(orders)
@@ -110,6 +138,8 @@ def measured(
     half = report.percentile(delays, 0.5)
     yield report.Figure(label, "append to claim, p50", half, "ms", None, MOST_MILLISECONDS)
     yield report.Figure(label, "append to claim, p95", report.percentile(delays, 0.95), "ms")
+    floor = 2 * report.percentile(commits, 0.5)
+    yield report.Figure(label, "two bare commits, p50", floor, "ms")
     yield report.Figure(f"{label}, idle", "CPU", percent, "% of a core", None, MOST_PERCENT)
 
 
