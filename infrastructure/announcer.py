@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
+from psycopg import sql
 
 from turnledger.infrastructure.clock import steady
 from turnledger.infrastructure.statement import Cursor
@@ -22,9 +23,9 @@ WORK_CHANNEL = "turnledger_work"
 _NAME = "turnledger announcer"  # on the server
 # What is announced is on the disk already: the announcement itself, which the server commits like
 # anything else, needs no disk and no standby.
-_ANNOUNCE = "BEGIN; SET LOCAL synchronous_commit = off; {}; COMMIT"
-_CHANGE = _ANNOUNCE.format(f"NOTIFY {CHANNEL}")
-_WORK = _ANNOUNCE.format(f"NOTIFY {WORK_CHANNEL}; NOTIFY {CHANNEL}")
+_BEGIN = "BEGIN; SET LOCAL synchronous_commit = off"
+_CHANGE = sql.SQL(f"{_BEGIN}; NOTIFY {CHANNEL}; COMMIT")
+_WORK = sql.SQL(f"{_BEGIN}; NOTIFY {WORK_CHANNEL}, {{}}; NOTIFY {CHANNEL}; COMMIT")
 _NUMBERING_SECONDS = 5.0
 _PAUSE_SECONDS = 0.01  # between two announcements: what is committed meanwhile shares one
 
@@ -39,19 +40,19 @@ class Announcer:
         self._connect = connect
         self._number = number
         self._wanted = threading.Event()
-        self._work = False  # somebody may have something to do
+        self._work: str | None = None  # where somebody may have something to do
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def announce(self, *, work: bool = False) -> None:
+    def announce(self, work: str | None = None) -> None:
         """Say that something was committed. Returns at once.
 
         Args:
-            work: It may give workers something to do.
+            work: A stream that may give workers something to do; it is told them.
         """
-        if work:
-            self._work = True
+        if work is not None:
+            self._work = work
         self._wanted.set()
         if self._thread is None:
             with self._guard:
@@ -76,12 +77,12 @@ class Announcer:
         while not self._closed or self._wanted.is_set():
             self._wanted.wait()
             self._wanted.clear()
-            work, self._work = self._work, False
+            work, self._work = self._work, None
             try:
                 if connection is None:
                     connection = self._connect()
                     connection.execute(f"SET application_name = '{_NAME}'")
-                connection.execute(_WORK if work else _CHANGE)
+                connection.execute(_CHANGE if work is None else _WORK.format(work))
                 if steady() >= numbered_at + _NUMBERING_SECONDS:
                     self._number(connection.cursor())
                     numbered_at = steady()

@@ -32,6 +32,7 @@ class Held:
         "process",
         "proxy",
         "settled",
+        "told",
         "wakes",
         "watch",
         "writes",
@@ -51,7 +52,8 @@ class Held:
         self.settled = False  # likewise: it was committed, though the answer was lost
         self.listens = False  # likewise: to announcements
         self.listens_for_work = False  # likewise: to those for workers
-        self.wakes = False  # likewise: what the unit of work has written may be work
+        self.wakes: str | None = None  # likewise: a stream that the unit of work made work of
+        self.told = ""  # likewise: the stream of the last announcement for workers
         self.process: Any = None  # likewise: the server's process, and when it was started
 
     def watched(self, path: Path) -> WriteWatch:

@@ -148,6 +148,10 @@ class PastStore:
 
     wait_for_work = wait_for_change
 
+    def last_told(self) -> str:
+        """Nothing."""
+        return ""
+
     def stop_waiting(self) -> None:
         """Nothing: nobody is woken here."""
 

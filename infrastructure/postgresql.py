@@ -66,7 +66,7 @@ class PostgresqlStore(Connections):
             self._tidy(held)
             if several:
                 held.cursor.execute("BEGIN")
-            held.mark, held.settled, held.wakes = None, False, False
+            held.mark, held.settled, held.wakes = None, False, None
             held.owner = weakref.ref(owner)
             self._local.working = held
         except BaseException as error:
@@ -101,7 +101,7 @@ class PostgresqlStore(Connections):
             except psycopg.Error as error:
                 self._settle(held, error, held.mark)
         if held.mark is not None:
-            self._announcer.announce(work=held.wakes)
+            self._announcer.announce(held.wakes)
 
     def _tidy(self, held: Held) -> None:
         """Roll back what a signal or an exception left behind."""
@@ -136,10 +136,10 @@ class PostgresqlStore(Connections):
             if not alone:
                 raise
             self._settle(held, error, mark)
-            held.wakes = mark.wakes
+            held.wakes = mark.work
             return True
         if written:
-            held.mark, held.wakes = mark, held.wakes or mark.wakes
+            held.mark, held.wakes = mark, held.wakes or mark.work
             held.writes += 1
         return written
 
@@ -297,4 +297,4 @@ class PostgresqlStore(Connections):
 
     wait_for_change = waiting.wait_for_change
     wait_for_work = waiting.wait_for_work
-    stop_waiting = waiting.stop_waiting
+    stop_waiting, last_told = waiting.stop_waiting, waiting.last_told

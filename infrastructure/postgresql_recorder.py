@@ -45,6 +45,11 @@ class Mark(NamedTuple):
     metadata: bytes
     wakes: bool = False
 
+    @property
+    def work(self) -> str | None:
+        """The stream, if it may give workers something to do."""
+        return self.stream_id if self.wakes else None
+
 
 class Database(Store, Protocol):
     """What the recorder needs of the store beside the rest."""

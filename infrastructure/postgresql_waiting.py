@@ -112,7 +112,16 @@ def _listen_for_work(held: Held) -> bool:
 
 
 def _hear(seconds: float, held: Held) -> bool:
-    return any(True for _ in held.driver.notifies(timeout=seconds, stop_after=1))
+    held.told = ""
+    for heard in held.driver.notifies(timeout=seconds, stop_after=1):
+        held.told = heard.payload
+        return True
+    return False
+
+
+def last_told(store: Store) -> str:
+    """The stream with which there may be something to do, if the last wait for work was told."""
+    return str(store.ask(lambda held: held.told))
 
 
 def stop_waiting(store: Store) -> None:

@@ -136,6 +136,10 @@ class SqliteStore:
     wait_for_work = changes.wait_for_change  # here one is told of every change
     stop_waiting = changes.stop_waiting
 
+    def last_told(self) -> str:
+        """Nothing: here one is told of every change."""
+        return ""
+
     def last_position(self) -> int:
         """The position of the last event; 0 if there is none."""
         return changes.last_position(self)

@@ -104,6 +104,10 @@ class Store(Protocol):
         """
         ...
 
+    def last_told(self) -> str:
+        """The stream that ended this thread's last wait for work; empty if that isn't known."""
+        ...
+
     def stop_waiting(self) -> None:
         """This thread doesn't wait for work any more, for a while at least."""
         ...

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from turnledger.domain import thread_queue
 from turnledger.domain.errors import ClaimLost, StoreUnavailable
 from turnledger.domain.inbox import MessageClaim, Rejected
 from turnledger.domain.thread_queue import Claim
@@ -92,6 +93,11 @@ class Hands:
                 tries -= 1
                 if not tries:
                     raise
+
+    def last_thread(self) -> str:
+        """The thread whose queue ended the last wait; empty if that isn't known."""
+        category, _, thread_id = self._backend.store.last_told().partition(":")
+        return thread_id if category == thread_queue.CATEGORY else ""
 
     def stop_waiting(self) -> None:
         """Wait no more, for as long as a turn is in hand."""

@@ -94,6 +94,7 @@ class TurnInHand(Standing):
             ThreadArchived: The thread takes no work.
         """
         self.check()
+        self._hands.stop_waiting()  # a while may pass until somebody reads what is announced
         chosen = self.default_dispatch_id() if dispatch_id is None else dispatch_id
         self.dispatching()
         try:

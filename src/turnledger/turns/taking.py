@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from turnledger.domain.errors import LedgerError, StoreError
+from turnledger.domain.errors import LedgerError, Refusal, StoreError, Unreadable
 from turnledger.domain.thread_queue import Claim
 from turnledger.infrastructure.clock import steady
 from turnledger.turns.hands import PART_SECONDS, Hands
@@ -121,10 +121,11 @@ class Turns:
         """Claim, or wait for something to change."""
         held = len(self._hands.held())
         if held >= self.plan.limit:
+            self._hands.stop_waiting()
             self._hands.wait_for_room()
             return
         try:
-            if self._was_woken() and self._claimed(self.plan.limit - held):
+            if self._claimed_awake(self.plan.limit - held):
                 return
             found = self._pace.look()
             if found.is_ready and self._claimed(self.plan.limit - held):
@@ -143,9 +144,24 @@ class Turns:
         claims = self._hands.queue.claim_next(self.owner, limit=most, lease=self.plan.lease_seconds)
         for claim in claims:
             self._take(claim)
-        if claims:
-            self._hands.stop_waiting()
         return bool(claims)
+
+    def _claimed_awake(self, most: int) -> bool:
+        """Claim without a look, if somebody has just said that there is something to claim."""
+        woken, self._is_woken = self._is_woken, False
+        return woken and (self._claimed_here() or self._claimed(most))
+
+    def _claimed_here(self) -> bool:
+        """Claim the head of the thread that ended the wait: sooner had than the first of all."""
+        thread_id = self._hands.last_thread()
+        if not thread_id:
+            return False
+        with suppress(Refusal, Unreadable):  # `claim_next` passes it over
+            claim = self._hands.queue.claim_head(thread_id, self.owner, self.plan.lease_seconds)
+            if claim is not None:
+                self._take(claim)
+                return True
+        return False
 
     def _take(self, claim: Claim) -> None:
         turn = TurnInHand(self._hands, claim, self.plan.lease_seconds)
@@ -161,10 +177,6 @@ class Turns:
                 self._is_woken = self._hands.hears_of_work and self._seen >= 0
                 self._seen = seen
                 return
-
-    def _was_woken(self) -> bool:
-        woken, self._is_woken = self._is_woken, False
-        return woken
 
     def _sleep(self, seconds: float) -> None:
         end = steady() + seconds
