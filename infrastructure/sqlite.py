@@ -134,11 +134,7 @@ class SqliteStore:
         return changes.wait_for_change(self, since, timeout)
 
     wait_for_work = changes.wait_for_change  # here one is told of every change
-    stop_waiting = changes.stop_waiting
-
-    def last_told(self) -> str:
-        """Nothing: here one is told of every change."""
-        return ""
+    stop_waiting, last_told = changes.stop_waiting, changes.last_told
 
     def last_position(self) -> int:
         """The position of the last event; 0 if there is none."""

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self
 
 from turnledger.domain.duration import from_microseconds, to_microseconds
 from turnledger.domain.event import Event
+from turnledger.domain.record import changed, made
 from turnledger.domain.thread import Lifecycle
 from turnledger.domain.thread_queue.events import ThreadQueue
 
@@ -19,8 +20,6 @@ GONE = frozenset(("acked", "deleted"))
 
 _NO_TURNS: Mapping[str, "Turn"] = MappingProxyType({})
 _NO_IDS: frozenset[str] = frozenset()
-_Record = TypeVar("_Record", bound=tuple[Any, ...])
-_made = tuple.__new__  # what `_make` of a named tuple does, but for a second look at the length
 
 
 class Turn(NamedTuple):
@@ -116,11 +115,11 @@ class State(NamedTuple):
 
     def among(self, lifecycle: Lifecycle, turns: Mapping[str, Turn]) -> Self:
         """The state as one sees it that has read the thread's life, and these turns."""
-        return _made(type(self), (*self[:_LIFECYCLE], lifecycle, turns, _NO_IDS))
+        return made(type(self), (*self[:_LIFECYCLE], lifecycle, turns, _NO_IDS))
 
     def but(self, **changes: Any) -> Self:
         """The state with some fields changed."""
-        return _changed(self, changes)
+        return changed(self, changes)
 
     def next_turn(self) -> Turn | None:
         """The turn that a claim would give out, but for its not_before; None if none would."""
@@ -152,22 +151,10 @@ class State(NamedTuple):
         turn = self.turns.get(queued_turn_id)
         if turn is None:
             return self.turns
-        return {**self.turns, queued_turn_id: _changed(turn, changes)}
+        return {**self.turns, queued_turn_id: changed(turn, changes)}
 
 
-_PLACES: dict[type[Any], dict[str, int]] = {
-    kind: {name: place for place, name in enumerate(kind._fields)}
-    for kind in (Turn, InFlight, State)
-}
-_LIFECYCLE = _PLACES[State]["lifecycle"]
-
-
-def _changed(record: _Record, changes: dict[str, Any]) -> _Record:
-    """A named tuple with some fields changed: half of what its own `_replace` takes."""
-    fields, places = list(record), _PLACES[type(record)]
-    for name, changed in changes.items():
-        fields[places[name]] = changed
-    return _made(type(record), fields)
+_LIFECYCLE = State._fields.index("lifecycle")
 
 
 def evolve(state: State, event: Event) -> State:
@@ -229,13 +216,13 @@ def _claimed(state: State, event: ThreadQueue.Claimed) -> State:
     turn = state.turns[event.queued_turn_id]
     place = (turn.queued_turn_id, turn.queue_order, turn.created_at, turn.not_before)
     flying = InFlight(*place, event.owner, event.epoch, event.expires_at, event.claims)
-    claimed = _changed(turn, {"state": "claimed", "claims": event.claims})
+    claimed = changed(turn, {"state": "claimed", "claims": event.claims})
     changes = {"in_flight": flying, "epoch": event.epoch, "visible": state.visible - 1}
     return state.with_turn(claimed, **changes)
 
 
 def _renewed(state: State, event: ThreadQueue.Renewed) -> State:
-    return state.but(in_flight=_changed(_flying(state), {"expires_at": event.expires_at}))
+    return state.but(in_flight=changed(_flying(state), {"expires_at": event.expires_at}))
 
 
 def _given_back(state: State, _event: Event) -> State:
@@ -243,7 +230,7 @@ def _given_back(state: State, _event: Event) -> State:
 
 
 def _dispatch_started(state: State, event: ThreadQueue.DispatchStarted) -> State:
-    flying = _changed(_flying(state), {"dispatch_id": event.dispatch_id, "claims": 0})
+    flying = changed(_flying(state), {"dispatch_id": event.dispatch_id, "claims": 0})
     turns = state.known(event.queued_turn_id, state="dispatching", claims=0)
     dispatch_ids = state.dispatch_ids | {event.dispatch_id}
     return state.but(in_flight=flying, turns=turns, dispatch_ids=dispatch_ids)

@@ -12,9 +12,10 @@ from typing import Self
 from turnledger.asynchronous.crew import Crew
 from turnledger.asynchronous.in_hand import AsyncHands, AsyncTurnInHand
 from turnledger.asynchronous.services import AsyncQueue
-from turnledger.asynchronous.watch import Watch
-from turnledger.domain.errors import LedgerError, StoreError
-from turnledger.turns.hands import PART_SECONDS
+from turnledger.asynchronous.watch import WorkWatch
+from turnledger.domain.errors import LedgerError, Refusal, StoreError, Unreadable
+from turnledger.domain.thread_queue import Claim
+from turnledger.turns.hands import PART_SECONDS, thread_of
 from turnledger.turns.taking import Plan
 
 
@@ -25,7 +26,7 @@ class AsyncTurns:
         owner: Whose claims they are.
     """
 
-    def __init__(self, plan: Plan, queue: AsyncQueue, crew: Crew, watch: Watch) -> None:
+    def __init__(self, plan: Plan, queue: AsyncQueue, crew: Crew, watch: WorkWatch) -> None:
         """Take what it works with; `AsyncLedger.turns` does."""
         self.owner = plan.owner
         self._plan = plan
@@ -147,7 +148,9 @@ class AsyncTurns:
             await self._wait_for_room()
             return
         try:
-            if self._was_woken() and await self._claimed(self._plan.limit - held):
+            if self._was_woken() and await self._claimed(
+                self._plan.limit - held, thread_of(self._watch.told)
+            ):
                 return
             found = await self._crew.run(self._plan.pace.look)
             if found.is_ready and await self._claimed(self._plan.limit - held):
@@ -163,10 +166,10 @@ class AsyncTurns:
         elif self._plan.once:
             await self._wait_for_room()
 
-    async def _claimed(self, most: int) -> bool:
+    async def _claimed(self, most: int, thread_id: str = "") -> bool:
         """Claim; what was claimed when this is cancelled is given out, or given back, later."""
         if self._claiming is None:
-            self._claiming = asyncio.create_task(self._claim(most))
+            self._claiming = asyncio.create_task(self._claim(most, thread_id))
         try:
             await asyncio.shield(self._claiming)
         finally:
@@ -174,15 +177,23 @@ class AsyncTurns:
                 self._claiming = None
         return bool(self._ahead)
 
-    async def _claim(self, most: int) -> None:
+    async def _claim(self, most: int, thread_id: str) -> None:
         plan = self._plan
-        for claim in await self._hands.queue.claim_next(
-            plan.owner, limit=most, lease=plan.lease_seconds
-        ):
+        for claim in await self._claims(most, thread_id):
             turn = AsyncTurnInHand(self._hands, claim, plan.lease_seconds)
             plan.hands.take(turn)
             plan.hands.renewer.keep(turn)
             self._ahead.append(turn)
+
+    async def _claims(self, most: int, thread_id: str) -> list[Claim]:
+        """The head of a thread, if one is named: that is sooner had than those of any."""
+        queue, owner, lease = self._hands.queue, self._plan.owner, self._plan.lease_seconds
+        if thread_id:
+            with suppress(Refusal, Unreadable):  # `claim_next` passes it over
+                claim = await queue.claim_head(thread_id, owner, lease)
+                if claim is not None:
+                    return [claim]
+        return await queue.claim_next(owner, limit=most, lease=lease)
 
     async def _wait_for_room(self) -> None:
         with suppress(TimeoutError):

@@ -104,12 +104,19 @@ class Watch:
 
 
 class WorkWatch(Watch):
-    """Likewise of what may be something to do for workers; see `Store.wait_for_work`."""
+    """Likewise of what may be something to do for workers; see `Store.wait_for_work`.
+
+    Attributes:
+        told: See `Store.last_told`.
+    """
 
     _NAME = "turnledger-work-watch"
+    told = ""
 
     def _look(self, seconds: float) -> int:
-        return self._store.wait_for_work(self._position, seconds)
+        seen = self._store.wait_for_work(self._position, seconds)
+        self.told = self._store.last_told()
+        return seen
 
     def _wanted(self) -> bool:
         if not self._waiting:

@@ -96,8 +96,7 @@ class Hands:
 
     def last_thread(self) -> str:
         """The thread whose queue ended the last wait; empty if that isn't known."""
-        category, _, thread_id = self._backend.store.last_told().partition(":")
-        return thread_id if category == thread_queue.CATEGORY else ""
+        return thread_of(self._backend.store.last_told())
 
     def stop_waiting(self) -> None:
         """Wait no more, for as long as a turn is in hand."""
@@ -150,3 +149,9 @@ class Hands:
             self._inbox.confirm(message)
         except ClaimLost as error:
             _log.warning("%s", error)
+
+
+def thread_of(stream_id: str) -> str:
+    """The thread whose queue a stream is; empty if it is another one."""
+    category, _, thread_id = stream_id.partition(":")
+    return thread_id if category == thread_queue.CATEGORY else ""

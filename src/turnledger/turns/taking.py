@@ -125,7 +125,9 @@ class Turns:
             self._hands.wait_for_room()
             return
         try:
-            if self._claimed_awake(self.plan.limit - held):
+            if self._was_woken() and self._claimed(
+                self.plan.limit - held, self._hands.last_thread()
+            ):
                 return
             found = self._pace.look()
             if found.is_ready and self._claimed(self.plan.limit - held):
@@ -140,28 +142,21 @@ class Turns:
         elif self.plan.once:
             self._hands.wait_for_room()
 
-    def _claimed(self, most: int) -> bool:
-        claims = self._hands.queue.claim_next(self.owner, limit=most, lease=self.plan.lease_seconds)
+    def _claimed(self, most: int, thread_id: str = "") -> bool:
+        claims = self._claims(most, thread_id)
         for claim in claims:
             self._take(claim)
         return bool(claims)
 
-    def _claimed_awake(self, most: int) -> bool:
-        """Claim without a look, if somebody has just said that there is something to claim."""
-        woken, self._is_woken = self._is_woken, False
-        return woken and (self._claimed_here() or self._claimed(most))
-
-    def _claimed_here(self) -> bool:
-        """Claim the head of the thread that ended the wait: sooner had than the first of all."""
-        thread_id = self._hands.last_thread()
-        if not thread_id:
-            return False
-        with suppress(Refusal, Unreadable):  # `claim_next` passes it over
-            claim = self._hands.queue.claim_head(thread_id, self.owner, self.plan.lease_seconds)
-            if claim is not None:
-                self._take(claim)
-                return True
-        return False
+    def _claims(self, most: int, thread_id: str) -> list[Claim]:
+        """The head of a thread, if one is named: that is sooner had than those of any."""
+        queue, lease = self._hands.queue, self.plan.lease_seconds
+        if thread_id:
+            with suppress(Refusal, Unreadable):  # `claim_next` passes it over
+                claim = queue.claim_head(thread_id, self.owner, lease)
+                if claim is not None:
+                    return [claim]
+        return queue.claim_next(self.owner, limit=most, lease=lease)
 
     def _take(self, claim: Claim) -> None:
         turn = TurnInHand(self._hands, claim, self.plan.lease_seconds)
@@ -177,6 +172,10 @@ class Turns:
                 self._is_woken = self._hands.hears_of_work and self._seen >= 0
                 self._seen = seen
                 return
+
+    def _was_woken(self) -> bool:
+        woken, self._is_woken = self._is_woken, False
+        return woken
 
     def _sleep(self, seconds: float) -> None:
         end = steady() + seconds
