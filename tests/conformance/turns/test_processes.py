@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading
 from collections import Counter
-from contextlib import suppress
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
 import turnledger
-from tests.child import Child
-from tests.conformance.processes.conftest import Outbox, Worker
+from tests.conformance.processes.conftest import Outbox
 from tests.conformance.turns.conftest import until
+from tests.conformance.turns.loop import Loop
 from turnledger import Ledger, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-SCRIPT = Path(__file__).with_name("worker.py")
 LONG = 60.0
 THREADS = 8
-
-
-class Loop(Worker):
-    """A worker's loop; see worker.py for what it says."""
-
-    def __init__(self, arguments: list[str], errors: Path) -> None:
-        Child.__init__(self, SCRIPT, arguments, errors)
-
-    def signal(self, number: int) -> None:
-        self._process.send_signal(number)
-
-    def insist(self, number: int) -> None:
-        """Signal once more; and again, if that one came at the same moment as the one before."""
-        for pause in (0.5, 15, 15):
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(pause)
-            if self._process.poll() is None:
-                self._process.send_signal(number)
-
-    def end(self) -> int:
-        """Wait for the end; returns the status."""
-        return self._process.wait(60)
-
-    def kill_now(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 @pytest.fixture
@@ -164,7 +135,7 @@ def test_a_worker_that_slept_past_its_lease_can_write_nothing(
 # --- SIGKILL
 
 
-@pytest.mark.parametrize("role", ["deliver", "tasks"])
+@pytest.mark.parametrize("role", ["deliver", "tasks", "function", "coroutine"])
 def test_workers_that_are_killed_at_random_lose_nothing_and_send_nothing_twice(
     live: Ledger,
     outbox: Outbox,
@@ -172,9 +143,12 @@ def test_workers_that_are_killed_at_random_lose_nothing_and_send_nothing_twice(
     request: pytest.FixtureRequest,
     role: str,
 ) -> None:
-    """Whoever decides on unknown outcomes looks at what the world outside has got."""
+    """Whoever decides on unknown outcomes looks at what the world outside has got.
+
+    The kills are spread over all of the turns: each comes after some of them, at any moment of one.
+    """
     kills, turns = request.config.getoption("--worker-kills")
-    chance, decided = Random(1), Counter[str]()
+    chance, decided, met = Random(1), Counter[str](), Counter[str]()
     wanted: dict[str, str] = {}
     for number in range(turns):
         if number % 50 == 0:
@@ -184,23 +158,31 @@ def test_workers_that_are_killed_at_random_lose_nothing_and_send_nothing_twice(
     for number in range(kills):
         owner = f"{role} {number}"
         loop = begin(role, owner=owner)
-        killer = threading.Timer(chance.uniform(0.0, 0.3), loop.kill_now)
+        left = turns - len(outbox.sent())
+        for _ in range(chance.randint(0, min(left, 2 * left // (kills - number)))):
+            loop.until("acked")
+        killer = threading.Timer(chance.uniform(0.0, 0.02), loop.kill)
         killer.start()
         killer.join()
         loop.close()
-        live.queue.recover(owner=owner)
+        recovered = live.queue.recover(owner=owner)
+        met.update([turn.state for turn in recovered] or ["none"])
         decide(live, outbox, decided)
     last = begin(role, owner="last")
-    until(lambda: not live.threads.list(state="pending"), live)
+    one_more = live.queue.append("thread 0", {"n": turns})  # it has begun, once that is claimed
+    wanted[one_more.queued_turn_id] = "thread 0"
+    until(lambda: {thread.state for thread in live.threads.list()} == {"idle"}, live)
     last.signal(signal.SIGTERM)
     last.until("ended")
     states = Counter(state(live, one, thread)[0] for one, thread in wanted.items())
-    assert states == {"acked": turns}
+    assert states == {"acked": turns + 1}
     sent = Counter(outbox.sent())
     assert set(sent) == set(wanted)
     assert [one for one in sent if sent[one] > 1 + decided[one]] == []
     assert set(sent.values()) == {1}
     assert live.verify().ok
+    again = decided.total()
+    print(f"{kills} kills, {turns} turns; what they left: {dict(met)}; decided to send: {again}")
 
 
 def decide(ledger: Ledger, outbox: Outbox, decided: Counter[str]) -> None:

@@ -1,4 +1,4 @@
-"""A worker's loop in a process of its own: worker.py URL OWNER LEASE GRACE ROLE OUTBOX.
+"""A worker's loop in a process of its own; loop.py begins it.
 
 It says what it does, a word and JSON on each line; the world outside is a file, into which it
 writes what it sends.
@@ -11,17 +11,26 @@ import os
 import signal
 import sys
 import threading
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import turnledger
-from turnledger import AsyncTurnInHand, ClaimLost, Settings, TurnInHand
+from turnledger import (
+    AsyncTurnInHand,
+    AsyncWorker,
+    ClaimLost,
+    Settings,
+    TurnInHand,
+    Worker,
+)
 
 GIVE_UP_SECONDS = 300
+CONCURRENCY = 8
 
 
 def say(word: str, value: Any = None) -> None:
-    print(word, json.dumps(value), flush=True)
+    print(f"{word} {json.dumps(value)}\n", end="", flush=True)  # whole, from whatever thread
 
 
 def send(outbox: str, turn: TurnInHand | AsyncTurnInHand) -> None:
@@ -115,7 +124,11 @@ async def loop_in_tasks(given: Given) -> None:
         asyncio.TaskGroup() as tasks,
     ):
         turns = ledger.turns(
-            given.owner, lease=given.lease, limit=8, stop_on=signal.SIGTERM, grace=given.grace
+            given.owner,
+            lease=given.lease,
+            limit=CONCURRENCY,
+            stop_on=signal.SIGTERM,
+            grace=given.grace,
         )
         say("ready")
         async for turn in turns:
@@ -123,16 +136,54 @@ async def loop_in_tasks(given: Given) -> None:
     say("ended")
 
 
-def main(url: str, owner: str, lease: str, *rest: str) -> None:
-    faulthandler.dump_traceback_later(GIVE_UP_SECONDS, exit=True)
-    grace, role, outbox = rest
+def call_function(given: Given) -> None:
+    def function(turn: TurnInHand) -> None:
+        send(given.outbox, turn)
+        turn.ack()
+        say("acked", turn.queued_turn_id)
+
+    with turnledger.open(given.url, settings=Settings(synchronous="NORMAL")) as ledger:
+        worker = Worker(
+            ledger, function, owner=given.owner, lease=given.lease, concurrency=CONCURRENCY
+        )
+        say("ready")
+        worker.run(stop_on=signal.SIGTERM, grace=given.grace)
+    say("ended")
+
+
+async def await_coroutine(given: Given) -> None:
+    async def function(turn: AsyncTurnInHand) -> None:
+        await asyncio.to_thread(send, given.outbox, turn)
+        await turn.ack()
+        say("acked", turn.queued_turn_id)
+
+    settings = Settings(synchronous="NORMAL")
+    async with turnledger.open_async(given.url, settings=settings) as ledger:
+        worker = AsyncWorker(
+            ledger, function, owner=given.owner, lease=given.lease, concurrency=CONCURRENCY
+        )
+        say("ready")
+        await worker.run(stop_on=signal.SIGTERM, grace=given.grace)
+    say("ended")
+
+
+def begin(hears: Connection, says: Connection, errors: str, arguments: list[str]) -> None:
+    """Be a loop, as a program of its own would: URL OWNER LEASE GRACE ROLE OUTBOX."""
+    os.dup2(hears.fileno(), 0)
+    os.dup2(says.fileno(), 1)
+    os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT), 2)
+    for copied in (hears, says):
+        copied.close()
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    faulthandler.dump_traceback_later(GIVE_UP_SECONDS, exit=True, file=2)
+    url, owner, lease, grace, role, outbox = arguments
     given = Given(url, owner, float(lease), float(grace), role, outbox)
     Path(outbox).touch()
     if role == "tasks":
         asyncio.run(loop_in_tasks(given))
+    elif role == "coroutine":
+        asyncio.run(await_coroutine(given))
+    elif role == "function":
+        call_function(given)
     else:
         loop(given)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
