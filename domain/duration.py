@@ -18,6 +18,10 @@ def to_microseconds(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 
 
+EARLIEST = to_microseconds(datetime.min.replace(tzinfo=UTC))  # that can be stored and read
+LATEST = to_microseconds(datetime.max.replace(tzinfo=UTC))
+
+
 def from_microseconds(stored: int) -> datetime:
     """A stored time, in UTC."""
     return _EPOCH + timedelta(microseconds=stored)

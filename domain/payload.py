@@ -11,7 +11,8 @@ import re
 from typing import Any
 
 import rfc8785
-from pydantic_core import from_json, to_json
+from pydantic_core import SchemaValidator, from_json, to_json
+from pydantic_core.core_schema import typed_dict_schema
 
 from turnledger.domain.errors import InvalidPayload, PayloadTooLarge
 
@@ -19,7 +20,9 @@ MAX_DEPTH = 100
 MAX_INTEGER_DIGITS = 4_300
 MAX_REPR_CHARACTERS = 10_000
 _SAFE_INTEGER = 2**53 - 1  # RFC 8785 knows no larger ones
+_NO_UTF_8 = "holds a lone surrogate"
 _LARGEST_INTEGER = 10**MAX_INTEGER_DIGITS
+_OBJECT = SchemaValidator(typed_dict_schema({}, extra_behavior="ignore"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -34,7 +37,31 @@ def decode(text: str | bytes) -> Any:
     Raises:
         ValueError: It isn't JSON.
     """
-    return from_json(text, allow_inf_nan=False)
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except TypeError as error:
+        if not isinstance(text, str):
+            raise
+        raise ValueError(_NO_UTF_8) from error  # such bytes are read with lone surrogates
+
+
+def is_json(text: str) -> bool:
+    """Whether `decode` could read it; of an object this is known much sooner.
+
+    All of the text is parsed, but no Python objects are made of it.
+    """
+    if "NaN" not in text and "Infinity" not in text:  # which the quick way takes for numbers
+        try:
+            _OBJECT.validate_json(text)
+        except (ValueError, TypeError):
+            pass  # it may still be a list, say
+        else:
+            return True
+    try:
+        decode(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_payload(name: str, value: Any, limit: int) -> Any:

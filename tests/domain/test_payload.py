@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from turnledger.domain.errors import InvalidPayload, PayloadTooLarge
-from turnledger.domain.payload import check_object, check_payload, decode, encode, settle
+from turnledger.domain.payload import check_object, check_payload, decode, encode, is_json, settle
 
 MEBIBYTE = 1024 * 1024
 LARGEST = 10**4_300 - 1
@@ -268,3 +268,26 @@ def test_every_size_up_to_the_limit_fits() -> None:
     for size in accumulate([2, 1, 1, 61, 35]):
         text = "x" * (size - 2)
         assert settle("value", text, size) == (text, False)
+
+
+@law
+@given(st.one_of(TEXT, JSON.map(encode), st.dictionaries(TEXT, JSON).map(encode)))
+@example("")
+@example("[1, NaN]")
+@example('{"a": NaN}')
+@example('{"a": -Infinity}')
+@example('{"a": "NaN"}')
+@example('{"a": "\\ud800"}')
+@example('{"a": 1, "a": 2}')
+@example('{"a": 1}{"b": 2}')
+@example("[" * 300 + "]" * 300)
+@example('{"a":' * 300 + "1" + "}" * 300)
+@example('{"a": ' + "9" * 4_301 + "}")
+@example("\udc80")
+def test_json_is_what_can_be_read(text: str) -> None:
+    try:
+        decode(text)
+        readable = True
+    except ValueError:
+        readable = False
+    assert is_json(text) is readable

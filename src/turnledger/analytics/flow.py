@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
+from turnledger.analytics.life import Places
 from turnledger.analytics.reading import Reading, Seen
 from turnledger.analytics.stats import checked_range
 from turnledger.analytics.tally import percentile
@@ -170,6 +171,7 @@ class _Ways:
 
     def __init__(self, kind: _Kind, within: Callable[[int], bool]) -> None:
         self.open: dict[tuple[str, str], _Way] = {}
+        self.places = Places()
         self.happened: dict[str, int] = {}
         self.steps: dict[Step, array[float]] = {}
         self.variants: dict[int, array[float]] = {}
@@ -181,12 +183,13 @@ class _Ways:
         """The next event."""
         named = self._kind.named
         if word == "cleared":
-            for key in [key for key in self.open if key[0] == event.name]:
+            for key in self.places.of(event.name):
                 self._go(key, word, event.recorded_at)
             return
         key = (event.name, event.fields[named] if named else "")
         if word == self._kind.begins:
             self.open[key] = _Way(event.recorded_at)
+            self.places.add(key)
         if key in self.open:
             self._go(key, _label(word, event), event.recorded_at)
 
@@ -200,6 +203,7 @@ class _Ways:
         way.node, way.word, way.at = self._node(way.node, word), word, at
         if word in self._kind.ends:
             del self.open[key]
+            self.places.remove(key)
             if counts:
                 whole = self.variants.setdefault(way.node, array("d"))
                 whole.append(max(at - way.began, 0) / _SECOND)

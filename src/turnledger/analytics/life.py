@@ -42,19 +42,50 @@ class Life:
         self.sent = False
 
 
+class Places:
+    """Which ones of a stream aren't over: all of them may end at once, and there may be many."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._keys: dict[str, dict[Key, None]] = {}
+
+    def add(self, key: Key) -> None:
+        """One begins. Those whose stream is of them alone aren't kept."""
+        if key[1]:
+            self._keys.setdefault(key[0], {})[key] = None
+
+    def remove(self, key: Key) -> None:
+        """One is over."""
+        keys = self._keys.get(key[0], {})
+        keys.pop(key, None)
+        if not keys:
+            self._keys.pop(key[0], None)
+
+    def of(self, name: str) -> list[Key]:
+        """Those of a stream, in the order in which they began."""
+        return list(self._keys.get(name, ()))
+
+
 class Lives:
-    """Those of one kind that aren't over, and what is put down about them."""
+    """Those of one kind that aren't over, and what is put down about them.
+
+    Attributes:
+        open: The ones that aren't over.
+        places: Where they are.
+    """
 
     def __init__(self, kind: Kind, board: Board) -> None:
         """Begin with none."""
         self.kind: Kind = kind
         self.open: dict[Key, Life] = {}
+        self.places = Places()
         self._board = board
         self._in_depth = kind in _IN_DEPTH
 
     def begin(self, key: Key, place: str, at: int, not_before: int = 0) -> None:
         """One waits, that wasn't there."""
         self.open[key] = life = Life(place, at, not_before)
+        self.places.add(key)
         self._count(life, at, "begun")
         self._depth(at, 1, 0)
 
@@ -108,6 +139,7 @@ class Lives:
         self._number(life, at, "attempts", life.attempts)
         self._becomes(life, at, "resting")
         del self.open[key]
+        self.places.remove(key)
 
     def _becomes(self, life: Life, at: int, phase: Phase) -> None:
         before = life.phase

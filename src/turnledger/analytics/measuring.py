@@ -162,7 +162,7 @@ def _orphaned(lives: Lives, key: Key, event: Seen) -> None:
 
 def _cleared(lives: Lives, event: Seen) -> None:
     """All of a thread are over."""
-    for key in [key for key in lives.open if key[0] == event.name]:
+    for key in lives.places.of(event.name):
         lives.end(key, event.recorded_at, "deleted")
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, case, literal_column, null, select
 
+from turnledger.domain.duration import EARLIEST, LATEST
 from turnledger.domain.payload import decode
 from turnledger.history import subject_of
 from turnledger.infrastructure.about import positions_in, rows_at
@@ -78,6 +79,7 @@ class Reading:
             for _, stream_id, kind, version, data, said, recorded_at in page:
                 if kind in types:
                     try:
+                        _check_time(recorded_at)
                         fields = _fields(kind, version, data)
                         command = decode(said)["command"]["name"] if said else None
                     except (ValueError, TypeError, KeyError):
@@ -117,6 +119,12 @@ def _of_row(row: Row) -> Row:
     position, stream_id, _, kind, version, data, metadata, recorded_at, _ = row
     said = metadata if kind == _FAILED else None
     return position, stream_id, kind, version, data, said, recorded_at
+
+
+def _check_time(recorded_at: Any) -> None:
+    if type(recorded_at) is not int or not EARLIEST <= recorded_at <= LATEST:
+        msg = f"{recorded_at!r} is no time"
+        raise ValueError(msg)
 
 
 def _fields(kind: str, version: int, data: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 
 from turnledger.domain.duration import from_microseconds
-from turnledger.exporting.event import ExportedEvent
+from turnledger.exporting.event import ExportedEvent, Page
 
 _IDS = UUID("c5dd3c9e-6f0a-5ad2-9f0b-0d6f3e7a4b11")  # the namespace of our events' ids
 _JSON = JSONFormat()
@@ -32,9 +32,9 @@ class CloudEventLines:
         self._source = f"urn:turnledger:ledger:{ledger_id}"
         self._next = self._START
 
-    def write(self, page: list[ExportedEvent]) -> None:
+    def write(self, page: Page) -> None:
         """Write some events."""
-        for event in page:
+        for event in page.events():
             self._file.write(self._next + _JSON.write(as_cloud_event(event, self._source)))
             self._next = self._BETWEEN
 

@@ -1,11 +1,13 @@
-"""An event on its way into a file: plain columns, since a million of them pass by."""
+"""Events on their way into a file: plain columns, since a million of them pass by."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from turnledger.domain.duration import from_microseconds
 from turnledger.domain.payload import decode
 
+REPEATED = 4_096  # names that are remembered, since most events bring known ones
 _SECOND = 1_000_000  # microseconds
 
 
@@ -37,6 +39,29 @@ class ExportedEvent(NamedTuple):
         return _object(self.metadata)
 
 
+class Page(NamedTuple):
+    """Some events, column by column: most formats need no object for each; see `ExportedEvent`."""
+
+    positions: Sequence[int]
+    stream_ids: Sequence[str]
+    versions: Sequence[int]
+    types: Sequence[str]
+    schema_versions: Sequence[int]
+    data: Sequence[str | None]
+    metadata: Sequence[str | None]
+    times: Sequence[int]
+    hashes: Sequence[bytes | None]
+
+    def events(self) -> Iterator[ExportedEvent]:
+        """Event by event."""
+        return map(ExportedEvent._make, zip(*self, strict=True))
+
+
+def page_of(events: Iterable[ExportedEvent]) -> Page:
+    """Some events, at least one, in columns."""
+    return Page._make(zip(*events, strict=True))
+
+
 def _object(text: str | None) -> dict[str, Any]:
     value = None if text is None else decode(text)
     return value if isinstance(value, dict) else {}
@@ -44,8 +69,7 @@ def _object(text: str | None) -> dict[str, Any]:
 
 def iso(microseconds: int) -> str:
     """A stored time in ISO 8601, always with six digits behind the point."""
-    second, rest = divmod(microseconds, _SECOND)
-    return f"{_whole(second)}.{rest:06d}Z"
+    return f"{_whole(microseconds // _SECOND)}.{microseconds % _SECOND:06d}Z"
 
 
 @lru_cache(maxsize=64)
@@ -54,6 +78,7 @@ def _whole(second: int) -> str:
     return from_microseconds(second * _SECOND).strftime("%Y-%m-%dT%H:%M:%S")
 
 
+@lru_cache(maxsize=REPEATED)
 def category_and_id(stream_id: str) -> tuple[str, str]:
     """What a stream is of, and the id of that: `thread_queue`, `chat-1`."""
     category, _, name = stream_id.partition(":")

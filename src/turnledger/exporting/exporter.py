@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, cast, get_args
 from turnledger.domain.duration import check_time, to_microseconds
 from turnledger.domain.errors import InvalidPayload
 from turnledger.domain.identifier import check_identifier
-from turnledger.exporting.event import ExportedEvent
+from turnledger.exporting.event import Page
 from turnledger.exporting.redaction import Hook, dropped
 from turnledger.exporting.source import Selection, Source
 from turnledger.infrastructure.backend import Backend
@@ -45,7 +45,7 @@ class Exported:
 
 
 class _File(AbstractContextManager["_File"], Protocol):
-    def write(self, page: list[ExportedEvent]) -> None:
+    def write(self, page: Page) -> None:
         """Write some events."""
         ...
 
@@ -86,9 +86,9 @@ def export(  # noqa: PLR0913 - all that can be said of an export
     with new_file(path, "path") as partial, make(partial) as file:
         for page in Source(backend, wanted).pages():
             file.write(page)
-            seen += len(page)
+            seen += len(page.positions)
             if progress is not None:
-                progress(page[-1].position - wanted.after, wanted.until - wanted.after)
+                progress(page.positions[-1] - wanted.after, wanted.until - wanted.after)
     return Exported(
         path=str(path),
         format=name,

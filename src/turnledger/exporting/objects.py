@@ -4,9 +4,10 @@ These tables are what process mining sees of a ledger (OCEL 2.0): no content is 
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from turnledger.exporting.event import ExportedEvent, category_and_id
+from turnledger.exporting.event import REPEATED, ExportedEvent, category_and_id
 
 
 class Related(NamedTuple):
@@ -177,21 +178,22 @@ def related(event: ExportedEvent, said: dict[str, Any]) -> list[Related]:
     category, name = category_and_id(event.stream_id)
     if category == "evidence":  # about what happened in another stream
         category, name = category_and_id(name)
-    found = dict.fromkeys(_found(category, name, said))
-    return list(found)
-
-
-def _found(category: str, name: str, said: dict[str, Any]) -> Iterator[Related]:
+    found = [*_of_stream(category, name)]
     if category in _IN_THREADS:
-        yield Related("thread", f"thread:{name}", "thread")
-        yield from _in_thread(name, said)
-    elif category in _OWN:
-        yield Related(category, f"{category}:{name}", category)
-    if category == "coordinator_turn" and isinstance(said.get("attempt"), int):
-        yield Related("attempt", f"attempt:{name}/{said['attempt']}", "attempt")
+        found += _in_thread(name, said)
+    elif category == "coordinator_turn" and isinstance(said.get("attempt"), int):
+        found.append(Related("attempt", f"attempt:{name}/{said['attempt']}", "attempt"))
     for field, (kind, qualifier) in _NAMED.items():
         if isinstance(said.get(field), str):
-            yield Related(kind, f"{kind}:{said[field]}", qualifier)
+            found.append(Related(kind, f"{kind}:{said[field]}", qualifier))
+    return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=REPEATED)
+def _of_stream(category: str, name: str) -> tuple[Related, ...]:
+    """What a stream itself is of."""
+    kind = "thread" if category in _IN_THREADS else category
+    return (Related(kind, f"{kind}:{name}", kind),) if kind in _OWN else ()
 
 
 def _in_thread(thread_id: str, said: dict[str, Any]) -> Iterator[Related]:

@@ -7,16 +7,16 @@ event or object.
 
 import sqlite3
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from turnledger.exporting.event import ExportedEvent
+from turnledger.exporting.event import ExportedEvent, Page
 from turnledger.exporting.objects import CHANGES, FIRST, PART_OF, Related, related
 from turnledger.exporting.ocel_schema import (
     BEGINNING,
-    COMMON,
     TABLES,
     EventTypes,
     name_in_sql,
@@ -25,7 +25,13 @@ from turnledger.exporting.ocel_schema import (
     timestamp,
 )
 
-_FAST = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-32000")
+_FAST = (  # nobody else sees the file before it is whole
+    "PRAGMA page_size=16384",
+    "PRAGMA locking_mode=EXCLUSIVE",
+    "PRAGMA journal_mode=OFF",
+    "PRAGMA synchronous=OFF",
+    "PRAGMA cache_size=-32000",
+)
 _LINK = "INSERT OR IGNORE INTO {} VALUES (?, ?, ?)"
 
 
@@ -40,36 +46,30 @@ class OcelFile:
         self._types = EventTypes(self._database)
         self._kinds: set[str] = set()
 
-    def write(self, page: list[ExportedEvent]) -> None:
+    def write(self, page: Page) -> None:
         """Write some events, with what they are about."""
-        heads, links, objects, parts = [], [], dict[str, str](), dict[tuple[str, ...], None]()
+        heads, links, objects, parts = [], [], dict[str, str](), list[tuple[str, str, str]]()
         rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-        for event in page:
-            said = event.fields()
-            own, about = f"event:{event.position}", related(event, said)
+        for event in page.events():
+            said, own = event.fields(), f"event:{event.position}"
+            about, at = related(event, said), timestamp(event.recorded_at)
             heads.append((own, event.type))
-            rows[self._types.insert(event.type)].append(self._row(own, event, said))
-            links += [(own, one.id, one.qualifier) for one in about]
-            objects |= {one.id: one.kind for one in about}
-            parts |= dict.fromkeys(_parts(about))
-            for table, row in _object_rows(event, said, about):
+            insert, attributes = self._types.table(event.type)
+            rows[insert].append((own, at, *_common(event), *attributes(said)))
+            for kind, name, qualifier in about:
+                links.append((own, name, qualifier))
+                objects[name] = kind
+            parts += _parts(about)
+            for table, row in _object_rows(event.type, at, said, about):
                 rows[table].append(row)
         self._add_kinds(set(objects.values()))
         run = self._database.executemany
         run("INSERT INTO event VALUES (?, ?)", heads)
         run("INSERT OR IGNORE INTO object VALUES (?, ?)", objects.items())
         run(_LINK.format("event_object"), links)
-        run(_LINK.format("object_object"), parts)
+        run(_LINK.format("object_object"), dict.fromkeys(parts))
         for statement, several in rows.items():
             run(statement, several)
-
-    def _row(self, own: str, event: ExportedEvent, said: dict[str, Any]) -> tuple[Any, ...]:
-        context = event.context()
-        command = context.get("command")
-        name = command.get("name") if isinstance(command, dict) else None
-        common = (event.position, event.version, name, *(context.get(one) for one in COMMON[3:]))
-        values = self._types.values(event.type, said)
-        return (own, timestamp(event.recorded_at), *map(scalar, common), *values)
 
     def _add_kinds(self, kinds: set[str]) -> None:
         for kind in sorted(kinds - self._kinds):
@@ -111,38 +111,47 @@ class OcelFile:
         self._database.execute("COMMIT")
 
 
+def _common(event: ExportedEvent) -> tuple[Any, ...]:
+    """The attributes that all events have; see COMMON."""
+    context = event.context()
+    command = context.get("command")
+    name = command.get("name") if isinstance(command, dict) else None
+    said = (name, context.get("actor"), context.get("correlation_id"))
+    return event.position, event.version, *map(scalar, said)
+
+
 def _parts(about: list[Related]) -> list[tuple[str, str, str]]:
     """Which of an event's objects are part of which."""
-    by_kind: dict[str, list[str]] = defaultdict(list)
-    for one in about:
-        by_kind[one.kind].append(one.id)
-    parts = []
-    for kind, whole in PART_OF.items():
-        if len(by_kind.get(whole, ())) == 1:
-            parts += [(part, by_kind[whole][0], "part of") for part in by_kind.get(kind, ())]
+    wholes: dict[str | None, str] = {}  # by kind; empty if there are several
+    for kind, name, _ in about:
+        wholes[kind] = "" if kind in wholes else name
+    parts = [
+        (name, whole, "part of")
+        for kind, name, _ in about
+        if (whole := wholes.get(PART_OF.get(kind)))
+    ]
     if len(about) > 1 and about[1].qualifier == "forked from":
         parts.append((about[0].id, about[1].id, "forked from"))
     return parts
 
 
 def _object_rows(
-    event: ExportedEvent, said: dict[str, Any], about: list[Related]
-) -> list[tuple[str, tuple[Any, ...]]]:
+    event_type: str, at: str, said: dict[str, Any], about: list[Related]
+) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """The rows that an event leads to in the tables of object types, with their statements."""
-    rows: list[tuple[str, tuple[Any, ...]]] = []
-    kind, names = FIRST.get(event.type, ("", ()))
+    kind, names = FIRST.get(event_type, ("", ()))
     if kind:
         values = [None if said.get(name) is None else str(said[name]) for name in names]
-        statement = _insert(kind, names)
-        rows += [
-            (statement, (one.id, BEGINNING, None, *values)) for one in about if one.kind == kind
-        ]
-    for change in CHANGES.get(event.type, ()):
-        new = scalar(said.get(change.taken_from)) if change.taken_from else change.value
-        row = (timestamp(event.recorded_at), change.field, new)
-        statement = _insert(change.kind, (change.field,))
-        rows += [(statement, (one.id, *row)) for one in about if one.kind == change.kind]
-    return rows
+        insert = _insert(kind, names)
+        for one in about:
+            if one.kind == kind:
+                yield insert, (one.id, BEGINNING, None, *values)
+    for of, field, value, taken_from in CHANGES.get(event_type, ()):
+        new = scalar(said.get(taken_from)) if taken_from else value
+        insert = _insert(of, (field,))
+        for one in about:
+            if one.kind == of:
+                yield insert, (one.id, at, field, new)
 
 
 @cache

@@ -2,8 +2,9 @@
 
 import re
 import sqlite3
+from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from turnledger.domain.event import Instant
 from turnledger.exporting.event import iso
@@ -39,27 +40,32 @@ TABLES = (
 )
 
 
+class Table(NamedTuple):
+    """The table of a type of events.
+
+    Attributes:
+        insert: The statement that puts an event into it.
+        attributes: Gives the values of those columns that not all types have.
+    """
+
+    insert: str
+    attributes: Callable[[dict[str, Any]], list[Any]]
+
+
 class EventTypes:
     """The types of events in a file; a new one gets its table."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         """Take the file."""
         self._database = database
-        self._inserts: dict[str, str] = {}
+        self._tables: dict[str, Table] = {}
         self._maps = set(_TAKEN)
 
-    def insert(self, kind: str) -> str:
-        """The statement that inserts an event of a type into the table of that."""
-        if kind not in self._inserts:
-            self._inserts[kind] = self._make(kind)
-        return self._inserts[kind]
-
-    def values(self, kind: str, said: dict[str, Any]) -> list[Any]:
-        """An event's attributes that not all types have, in the order of the columns."""
-        return [
-            _moment(said.get(name)) if of == "TIMESTAMP" else scalar(said.get(name))
-            for name, of in event_attributes(kind).items()
-        ]
+    def table(self, kind: str) -> Table:
+        """The table of a type."""
+        if kind not in self._tables:
+            self._tables[kind] = Table(self._make(kind), _reader(event_attributes(kind)))
+        return self._tables[kind]
 
     def _make(self, kind: str) -> str:
         short = re.sub(r"[^A-Za-z0-9]", "_", kind).lower()
@@ -77,6 +83,12 @@ class EventTypes:
         )
         marks = ", ?" * len(columns)
         return f"INSERT INTO {table} VALUES (?, ?{marks})"  # noqa: S608 - our own names
+
+
+def _reader(given: dict[str, str]) -> Callable[[dict[str, Any]], list[Any]]:
+    """Reads these attributes from an event's fields, in their order."""
+    wanted = [(name, _moment if of == "TIMESTAMP" else scalar) for name, of in given.items()]
+    return lambda said: [fit(said.get(name)) for name, fit in wanted]
 
 
 @cache
@@ -108,7 +120,8 @@ def name_in_sql(name: str) -> str:
 
 def timestamp(microseconds: int) -> str:
     """A stored time, as text that all readers take for one: in UTC, without a zone."""
-    return iso(microseconds).replace("T", " ")[:-1]
+    text = iso(microseconds)
+    return f"{text[:10]} {text[11:-1]}"
 
 
 def scalar(value: Any) -> str | int | float | None:

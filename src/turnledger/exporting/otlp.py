@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from turnledger.domain.payload import encode
-from turnledger.exporting.event import ExportedEvent
+from turnledger.exporting.event import Page
 from turnledger.exporting.spans import ERROR, NAMES, RULES, Span, Spans
 
 _BATCH = 500  # spans of a line
@@ -26,9 +26,9 @@ class OtlpFile:
         resource = {"service.name": "turnledger", "service.instance.id": ledger_id}
         self._resource = {"attributes": _attributes(resource)}
 
-    def write(self, page: list[ExportedEvent]) -> None:
+    def write(self, page: Page) -> None:
         """Take some events, and write the spans that end with them."""
-        for event in page:
+        for event in page.events():
             self._waiting += map(_as_json, self._spans.follow(event))
             if len(self._waiting) >= _BATCH:
                 self._flush()

@@ -7,7 +7,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from turnledger.exporting.event import ExportedEvent, category_and_id
+from turnledger.exporting.event import Page, category_and_id
 
 _ROW_GROUP = 50_000  # rows
 _ROW_GROUP_BYTES = 32 * 1024 * 1024
@@ -42,7 +42,7 @@ class ParquetFile:
         self._rows = 0
         self._bytes = 0
 
-    def write(self, page: list[ExportedEvent]) -> None:
+    def write(self, page: Page) -> None:
         """Write some events."""
         batch = _batch(page)
         self._waiting.append(batch)
@@ -73,14 +73,11 @@ class ParquetFile:
         self._writer.close()
 
 
-def _batch(page: list[ExportedEvent]) -> Any:
-    positions, streams, versions, kinds, schemas, data, metadata, times, hashes = zip(
-        *page, strict=True
-    )
-    categories, names = zip(*map(category_and_id, streams), strict=True)
+def _batch(page: Page) -> Any:
+    categories, names = zip(*map(category_and_id, page.stream_ids), strict=True)
     columns = (
-        *(positions, times, streams, categories, names),
-        *(versions, kinds, schemas, data, metadata, hashes),
+        *(page.positions, page.times, page.stream_ids, categories, names, page.versions),
+        *(page.types, page.schema_versions, page.data, page.metadata, page.hashes),
     )
     made = []
     for values, field in zip(columns, SCHEMA, strict=True):

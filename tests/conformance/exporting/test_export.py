@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 import turnledger
-from turnledger import Exported, InvalidPayload, Ledger, RecordedEvent
+from tests.conformance.stores import SqliteFile
+from turnledger import Exported, InvalidPayload, Ledger, RecordedEvent, Unreadable
 from turnledger.exporting import FORMATS
 from turnledger.exporting.redaction import CONTENTS, HASHES, KEPT, NESTED
 from turnledger.infrastructure.application import REGISTRY
@@ -135,6 +136,37 @@ def test_an_event_that_cant_be_read_is_exported_all_the_same(
         *(False, True),
         False,
     ]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_bytes_that_are_no_text_and_no_hash_are_exported_as_nothing(
+    tmp_path: Path, written: Written, name: str
+) -> None:
+    path = tmp_path / "damaged.db"
+    with turnledger.open(path) as ledger:
+        for text in "abc":
+            ledger.queue.append("t", {"text": text})
+    store = SqliteFile(f"sqlite:///{path}")
+    store.damage("UPDATE events SET data = CAST(x'FFFE' AS TEXT) WHERE position = 2")
+    store.damage("UPDATE events SET stream_id = CAST(x'FFFE' AS TEXT) WHERE position = 2")
+    store.damage("UPDATE events SET hash = 'short' WHERE position = 3")
+    with turnledger.open(path, read_only=True) as ledger:
+        assert written(ledger, name)[1].events == 3
+        second, third = lines(written(ledger, "jsonl")[0])[1:]
+    assert (second["data"], second["stream_id"], third["hash"]) == (None, "??", None)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_event_without_a_time_is_named_and_no_file_is_left(
+    ledger: Ledger, host: Host, store: Store, tmp_path: Path, name: Any
+) -> None:
+    host.append("a", "b", "c")
+    ledger.log.read()
+    store.damage("UPDATE events SET recorded_at = ? WHERE position = 2", 2**62)
+    with pytest.raises(Unreadable, match="event 2 "):
+        ledger.export(name, tmp_path / "new")
+    assert not list(tmp_path.glob("new*"))
+    assert (ledger.stats().unread, ledger.flow().unread) == (1, 1)
 
 
 def test_no_file_is_overwritten_or_left_half(ledger: Ledger, host: Host, tmp_path: Path) -> None:
